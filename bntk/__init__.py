@@ -1,0 +1,74 @@
+"""bntk: a Bayesian network toolkit.
+
+Names are imported when they are first used, so ``import bntk`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+# Public name -> where it lives ("module:attribute", or a module alone).
+_LAZY = {
+    "Variable": "bntk.variable:Variable",
+    "Table": "bntk.table:Table",
+    "read_table": "bntk.readers:read_table",
+    "DAG": "bntk.graph.dag:DAG",
+    "CPT": "bntk.cpt:CPT",
+    "BayesianNetwork": "bntk.network:BayesianNetwork",
+    "NoisyMax": "bntk.noisy:NoisyMax",
+    "NoisyOr": "bntk.noisy:NoisyOr",
+    "fit": "bntk.learning.parameters:fit",
+    "load": "bntk.io:load",
+    "n_threads": "bntk._threads:n_threads",
+    "set_threads": "bntk._threads:set_threads",
+    "datasets": "bntk.datasets",
+    "errors": "bntk.errors",
+    "graph": "bntk.graph",
+    "inference": "bntk.inference",
+    "io": "bntk.io",
+    "learning": "bntk.learning",
+    "priors": "bntk.learning.priors",
+    "viz": "bntk.viz",
+}
+
+__all__ = [*_LAZY, "__version__"]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from bntk import datasets as datasets
+    from bntk import errors as errors
+    from bntk import graph as graph
+    from bntk import inference as inference
+    from bntk import io as io
+    from bntk import learning as learning
+    from bntk import viz as viz
+    from bntk._threads import n_threads as n_threads
+    from bntk._threads import set_threads as set_threads
+    from bntk.cpt import CPT as CPT
+    from bntk.graph.dag import DAG as DAG
+    from bntk.io import load as load
+    from bntk.learning import priors as priors
+    from bntk.learning.parameters import fit as fit
+    from bntk.network import BayesianNetwork as BayesianNetwork
+    from bntk.noisy import NoisyMax as NoisyMax
+    from bntk.noisy import NoisyOr as NoisyOr
+    from bntk.readers import read_table as read_table
+    from bntk.table import Table as Table
+    from bntk.variable import Variable as Variable
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'bntk' has no attribute {name!r}")
+    module, _, attribute = _LAZY[name].partition(":")
+    value = importlib.import_module(module)
+    if attribute:
+        value = getattr(value, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

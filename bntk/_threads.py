@@ -1,0 +1,73 @@
+"""How work is spread over threads: plain Python threads that call numba kernels which release the GIL.
+
+No parallel numba layer is used: its thread pools abort when two Python threads enter them, and compile slowly.
+Work is always cut into pieces whose results do not depend on which thread ran them, so answers are the same
+for every thread count.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_chosen: int | None = None
+
+
+def n_threads() -> int:
+    """Number of threads in use: :func:`set_threads`, else ``BNTK_NUM_THREADS``, else the usable cores."""
+    if _chosen is not None:
+        return _chosen
+    from_environment = os.environ.get("BNTK_NUM_THREADS", "")
+    if from_environment:
+        if not from_environment.isdecimal() or int(from_environment) < 1:
+            raise ValueError(f"BNTK_NUM_THREADS must be a whole number from 1, not {from_environment!r}")
+        return int(from_environment)
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return max(1, os.cpu_count() or 1)
+
+
+def set_threads(n: int | None) -> None:
+    """Use ``n`` threads from now on; ``None`` goes back to the default.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> bntk.set_threads(1)
+    >>> bntk.n_threads()
+    1
+    >>> bntk.set_threads(None)
+    """
+    global _chosen
+    if n is not None and n < 1:
+        raise ValueError(f"the number of threads must be at least 1, not {n}")
+    _chosen = n
+
+
+def run_parallel(work: Callable[[T], R], pieces: Iterable[T], threads: int | None = None) -> list[R]:
+    """``[work(piece) for piece in pieces]``, in that order, over the threads in use.
+
+    A pool is made for each call (tens of microseconds), so nothing survives a fork or leaks at exit.
+    """
+    pieces = list(pieces)
+    workers = min(threads or n_threads(), len(pieces))
+    if workers <= 1:
+        return [work(piece) for piece in pieces]
+    with ThreadPoolExecutor(workers, thread_name_prefix="bntk") as pool:
+        return list(pool.map(work, pieces))
+
+
+def spans(length: int, pieces: int, multiple: int = 1) -> list[tuple[int, int]]:
+    """Cut ``range(length)`` into at most ``pieces`` spans of nearly equal size, cut at multiples of ``multiple``.
+
+    >>> spans(10, 3)
+    [(0, 4), (4, 8), (8, 10)]
+    """
+    step = -(-length // max(1, pieces))
+    step = max(multiple, -(-step // multiple) * multiple)
+    return [(start, min(start + step, length)) for start in range(0, length, step)]

@@ -1,0 +1,77 @@
+"""Every error and warning that bntk raises on purpose.
+
+All errors derive from :class:`BntkError`, and also from the built-in error that a caller would expect
+(``ValueError``, ``KeyError`` ...), so both ``except BntkError`` and ``except ValueError`` work.
+"""
+
+from __future__ import annotations
+
+
+class BntkError(Exception):
+    """The base of all errors of this package."""
+
+
+class DataError(BntkError, ValueError):
+    """Data that cannot be used as given: names, states, missing cells or shapes are wrong."""
+
+
+class GraphError(BntkError, ValueError):
+    """Nodes or arcs that do not form the graph asked for."""
+
+
+class CycleError(GraphError):
+    """Arcs that close a directed cycle; ``cycle`` lists its nodes, the first one repeated at the end."""
+
+    def __init__(self, cycle: tuple[str, ...]) -> None:
+        self.cycle = cycle
+        super().__init__(f"the arcs form a cycle: {' -> '.join(cycle)}; remove or reverse one of them")
+
+    def __reduce__(self) -> tuple[type[CycleError], tuple[tuple[str, ...]]]:
+        return type(self), (self.cycle,)
+
+
+class NetworkError(BntkError, ValueError):
+    """A probability table or network whose parts do not agree."""
+
+
+class TooLargeError(BntkError, MemoryError):
+    """Something that would need more memory than the stated limit; raised before it is allocated."""
+
+
+class UnknownNameError(BntkError, KeyError):
+    """A variable or state that does not exist; the message lists those that do."""
+
+    def __str__(self) -> str:  # KeyError would show the message in quotes
+        return str(self.args[0]) if self.args else ""
+
+
+class ParseError(BntkError, ValueError):
+    """A file or text that cannot be read; ``line`` and ``column`` (from 1) say where, when known."""
+
+    def __init__(self, message: str, *, source: str = "", line: int = 0, column: int = 0) -> None:
+        self.message, self.source, self.line, self.column = message, source, line, column
+        place = ", ".join(
+            part
+            for part in (source, f"line {line}" if line else "", f"column {column}" if column else "")
+            if part
+        )
+        super().__init__(f"{place}: {message}" if place else message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_parse_error, (self.message, self.source, self.line, self.column)
+
+
+def _rebuild_parse_error(message: str, source: str, line: int, column: int) -> ParseError:
+    return ParseError(message, source=source, line=line, column=column)
+
+
+class BntkWarning(UserWarning):
+    """The base of all warnings of this package."""
+
+
+class UnseenStateWarning(BntkWarning):
+    """A value that is not a known state was taken as missing."""
+
+
+class NormalisationWarning(BntkWarning):
+    """Probabilities that did not sum to one, but nearly, were normalised."""

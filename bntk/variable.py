@@ -1,0 +1,192 @@
+"""A variable: a name and its states. Labels are looked up here, and nowhere else."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from bntk.errors import DataError, UnknownNameError
+
+State = Hashable
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+class Variable:
+    """A discrete variable: a name and an ordered tuple of distinct states.
+
+    Parameters
+    ----------
+    name : str
+        Not empty.
+    states : iterable of hashable
+        Labels in order; at least one. Numpy scalars become plain Python values.
+    ordered : bool
+        True when the order of the states means something (low < medium < high).
+
+    Examples
+    --------
+    >>> rain = Variable("rain", ["no", "yes"])
+    >>> rain.n_states, rain.code("yes")
+    (2, 1)
+    >>> rain
+    Variable('rain', ['no', 'yes'])
+    """
+
+    __slots__ = ("__dict__", "name", "ordered", "states")
+
+    name: str
+    states: tuple[State, ...]
+    ordered: bool
+
+    def __init__(self, name: str, states: Iterable[State], ordered: bool = False) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise DataError(f"a variable needs a name, a string that is not blank; got {name!r}")
+        labels = tuple(_plain(state) for state in states)
+        if not labels:
+            raise DataError(f"variable {name!r} has no states; give at least one")
+        seen: set[State] = set()
+        for label in labels:
+            if is_missing(label):
+                raise DataError(f"variable {name!r}: {label!r} marks a missing cell and cannot be a state")
+            if label in seen:
+                raise DataError(f"variable {name!r}: state {label!r} is given twice")
+            seen.add(label)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "states", labels)
+        object.__setattr__(self, "ordered", bool(ordered))
+
+    def __setattr__(self, attribute: str, value: object) -> None:
+        raise AttributeError(f"a Variable cannot be changed; make a new one with another {attribute}")
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return len(self.states)
+
+    @cached_property
+    def _codes(self) -> dict[State, int]:
+        return {state: code for code, state in enumerate(self.states)}
+
+    @cached_property
+    def _codes_by_text(self) -> dict[str, int]:
+        """Codes by how a state is written; states that are written alike are left out."""
+        codes: dict[str, int] = {}
+        for code, state in enumerate(self.states):
+            text = state_text(state)
+            codes[text] = -1 if text in codes else code
+        return codes
+
+    def find(self, state: State) -> int | None:
+        """Code of a state, or None. A label also matches a state of another type that is written the same.
+
+        So ``1``, ``1.0`` and ``"1"`` all find the state ``"1"`` of a network read from a file of text.
+        """
+        try:
+            code = self._codes.get(state)
+        except TypeError:  # unhashable
+            return None
+        if code is None:
+            code = self._codes_by_text.get(state_text(_plain(state)), -1)
+        return None if code < 0 else code
+
+    def code(self, state: State) -> int:
+        """Code (position) of a state; an unknown one is an error that lists the known ones."""
+        found = self.find(state)
+        if found is None:
+            raise UnknownNameError(
+                f"variable {self.name!r} has no state {state!r}; its states are {format_states(self.states)}"
+            )
+        return found
+
+    def _key(self) -> tuple[object, ...]:
+        return self.name, self.states, tuple(type(s) for s in self.states), self.ordered
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Variable) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.states))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Variable, (self.name, self.states, self.ordered)
+
+    def __repr__(self) -> str:
+        ordered = ", ordered=True" if self.ordered else ""
+        return f"Variable({self.name!r}, {format_states(self.states)}{ordered})"
+
+
+def format_states(states: Sequence[State], most: int = 12) -> str:
+    """A list of states for a message, shortened in the middle when long."""
+    if len(states) <= most:
+        return "[" + ", ".join(repr(s) for s in states) + "]"
+    head = ", ".join(repr(s) for s in states[: most - 2])
+    return f"[{head}, ..., {states[-1]!r}] ({len(states)} states)"
+
+
+def is_missing(value: object) -> bool:
+    """True for None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    if isinstance(value, (float, np.floating)):
+        return math.isnan(value)
+    return type(value).__name__ in {"NAType", "NaTType"} or (
+        isinstance(value, (np.datetime64, np.timedelta64)) and bool(np.isnat(value))
+    )
+
+
+def state_text(state: State) -> str:
+    """How a state is written in text files: whole floats without a point."""
+    if isinstance(state, float) and state.is_integer():
+        return str(int(state))
+    return str(state)
+
+
+def natural_order(states: Iterable[State]) -> list[State]:
+    """Sort labels as people do: numbers by value, digits inside text by value, numbers before text.
+
+    >>> natural_order(["x10", "x9", "x1"])
+    ['x1', 'x9', 'x10']
+    >>> natural_order(["10", "9", "-1", "2.5"])
+    ['-1', '2.5', '9', '10']
+    """
+    labels = list(states)
+    numbers = [_number(label) for label in labels]
+    if all(number is not None for number in numbers):
+        pairs = zip(numbers, labels, strict=True)
+        return [label for _, label in sorted(pairs, key=lambda pair: (pair[0], str(pair[1])))]
+    if len({type(label) for label in labels}) == 1 and not isinstance(labels[0], (str, bytes)):
+        try:
+            return sorted(labels)  # type: ignore[type-var]
+        except TypeError:
+            pass
+    return sorted(labels, key=_natural_key)
+
+
+def _natural_key(label: State) -> tuple[object, ...]:
+    if isinstance(label, (int, float)):
+        return (0, float(label), str(label))
+    text = str(label)
+    chunks = tuple((0, int(c), "") if c.isdecimal() else (1, 0, c) for c in _DIGITS.split(text) if c)
+    return (1, chunks, text)
+
+
+def _number(label: State) -> float | None:
+    if isinstance(label, (int, float)):
+        return float(label)
+    if isinstance(label, str):
+        try:
+            value = float(label)
+        except ValueError:
+            return None
+        return None if math.isnan(value) else value
+    return None
+
+
+def _plain(state: State) -> State:
+    """A numpy scalar as the plain Python value that it holds."""
+    return state.item() if isinstance(state, np.generic) and not isinstance(state, (np.datetime64, np.timedelta64)) else state
