@@ -34,7 +34,7 @@ _LAZY = {
     "viz": "bntk.viz",
 }
 
-__all__ = [*_LAZY, "__version__"]  # noqa: PLE0604
+__all__ = [*_LAZY, "__version__"]
 
 if TYPE_CHECKING:
     from bntk import datasets as datasets

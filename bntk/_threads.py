@@ -1,7 +1,7 @@
 """How work is spread over threads: plain Python threads that call numba kernels which release the GIL.
 
-No parallel numba layer is used: its thread pools abort when two Python threads enter them, and compile slowly.
-Work is always cut into pieces whose results do not depend on which thread ran them, so answers are the same
+Numba's own parallel layers are not used: some abort when two Python threads enter them, and all compile
+slowly. Work is always cut into pieces whose results do not depend on which thread ran them, so answers are the same
 for every thread count.
 """
 
@@ -63,7 +63,7 @@ def run_parallel(work: Callable[[T], R], pieces: Iterable[T], threads: int | Non
 
 
 def spans(length: int, pieces: int, multiple: int = 1) -> list[tuple[int, int]]:
-    """Cut ``range(length)`` into at most ``pieces`` spans of nearly equal size, cut at multiples of ``multiple``.
+    """Cut ``range(length)`` into at most ``pieces`` nearly equal spans, at multiples of ``multiple``.
 
     >>> spans(10, 3)
     [(0, 4), (4, 8), (8, 10)]

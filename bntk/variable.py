@@ -189,4 +189,6 @@ def _number(label: State) -> float | None:
 
 def _plain(state: State) -> State:
     """A numpy scalar as the plain Python value that it holds."""
-    return state.item() if isinstance(state, np.generic) and not isinstance(state, (np.datetime64, np.timedelta64)) else state
+    if isinstance(state, np.generic) and not isinstance(state, (np.datetime64, np.timedelta64)):
+        return state.item()
+    return state
