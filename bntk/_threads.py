@@ -1,8 +1,8 @@
 """How work is spread over threads: plain Python threads that call numba kernels which release the GIL.
 
 Numba's own parallel layers are not used: some abort when two Python threads enter them, and all compile
-slowly. Work is always cut into pieces whose results do not depend on which thread ran them, so answers are the same
-for every thread count.
+slowly. Work is always cut into pieces whose results do not depend on which thread ran them, so answers
+are the same for every thread count.
 """
 
 from __future__ import annotations
