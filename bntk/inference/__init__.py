@@ -1,1 +1,1 @@
-"""."""
+"""Inference: what a network says about rows of data."""

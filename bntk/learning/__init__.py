@@ -1,1 +1,1 @@
-"""."""
+"""Learning: counts, and what is made of them."""

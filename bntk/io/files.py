@@ -1,0 +1,55 @@
+"""Text files, gzipped or not, written whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+import zlib
+from pathlib import Path
+
+from bntk.errors import ParseError
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file in UTF-8; ``.gz`` is unpacked."""
+    name = os.fspath(path)
+    raw = Path(path).read_bytes()
+    if name.lower().endswith(".gz"):
+        try:
+            raw = gzip.decompress(raw)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ParseError(f"not a readable gzip file ({error})", source=name) from None
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ParseError("not UTF-8 text", source=name, line=line) from None
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file in one step: to a temporary one beside it, which then takes its name."""
+    target = Path(path)
+    raw = text.encode("utf-8")
+    if target.name.lower().endswith(".gz"):
+        raw = gzip.compress(raw, compresslevel=6, mtime=0)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _mode(target))
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the file to be replaced, or what a new file would get."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
