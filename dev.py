@@ -60,7 +60,7 @@ def check() -> None:
 CHORES = {"demo": demo, "test": test, "check": check}
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036
         sys.exit(f"bntk needs Python 3.11 or newer; this is {sys.version.split()[0]}")
     if len(sys.argv) < 2 or sys.argv[1] not in CHORES:
         sys.exit("usage: python3 dev.py CHORE\n\n" + "\n".join(f"  {k:<7}{f.__doc__}" for k, f in CHORES.items()))

@@ -234,7 +234,7 @@ class CPT:
 
         codes = np.indices(self.values.shape).reshape(self.values.ndim, -1)
         columns: dict[str, Any] = {
-            v.name: pd.Categorical.from_codes(c, categories=list(v.states), ordered=v.ordered)
+            v.name: pd.Categorical.from_codes(c, categories=pd.Index(v.states, tupleize_cols=False), ordered=v.ordered)
             for v, c in zip(self.family, codes, strict=True)
         }
         return pd.DataFrame({**columns, "p": self.values.ravel()})
@@ -291,9 +291,7 @@ def check_table_size(child: Variable, parents: Sequence[Variable], limit: int = 
         )
 
 
-def empty_table(
-    child: Variable, parents: Sequence[Variable], limit: int = MAX_TABLE_ENTRIES
-) -> NDArray[np.float64]:
+def empty_table(child: Variable, parents: Sequence[Variable], limit: int = MAX_TABLE_ENTRIES) -> NDArray[np.float64]:
     """An uninitialised table of the right shape, if it is within the limit."""
     check_table_size(child, parents, limit)
     return np.empty((*(p.n_states for p in parents), child.n_states))
@@ -327,9 +325,7 @@ def normalised(
 
 def warn_normalised(what: str, off: float) -> None:
     """The one message about rows that did not sum to one."""
-    warnings.warn(
-        f"{what} summed to 1 only within {off:.2g} and were normalised", NormalisationWarning, stacklevel=3
-    )
+    warnings.warn(f"{what} summed to 1 only within {off:.2g} and were normalised", NormalisationWarning, stacklevel=3)
 
 
 def _checked_family(child: Variable, parents: Sequence[Variable]) -> tuple[Variable, ...]:
@@ -353,9 +349,7 @@ def _shaped(child: Variable, parents: tuple[Variable, ...], values: ArrayLike) -
     if table.shape not in (shape, rows):
         axes = ", ".join(f"{v.name} {v.n_states}" for v in (*parents, child))
         expected = f"{shape} ({axes})" + ("" if shape == rows or not parents else f", or {rows}")
-        raise NetworkError(
-            f"{family_text(child, parents)}: values have shape {table.shape}, expected {expected}"
-        )
+        raise NetworkError(f"{family_text(child, parents)}: values have shape {table.shape}, expected {expected}")
     return table.reshape(shape)
 
 

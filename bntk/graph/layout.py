@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +42,9 @@ def layered_layout(
 
     Examples
     --------
-    >>> layered_layout(DAG.parse("a->b; a->c")).positions["a"]
-    (0.0, 0.0)
+    >>> positions = layered_layout(DAG.parse("a->b; a->c")).positions
+    >>> {node: (round(x, 2), round(y, 2)) for node, (x, y) in positions.items() if node != "a"}
+    {'b': (-0.68, -1.0), 'c': (0.68, -1.0)}
     """
     layers, links, chains = _with_waypoints(dag, _levels(dag))
     layers = _fewest_crossings(layers, links)
@@ -82,7 +84,7 @@ def _with_waypoints(dag: DAG, level: Sequence[int]) -> tuple[list[list[int]], li
                 following += 1
             chain.append(child)
             chains.append(chain)
-            links += list(zip(chain, chain[1:], strict=False))
+            links += list(pairwise(chain))
     return layers, links, chains
 
 

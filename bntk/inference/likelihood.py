@@ -27,9 +27,7 @@ def complete_log_likelihood(network: BayesianNetwork, data: Any) -> NDArray[np.f
     out = np.zeros(table.n_rows)
 
     def work(span: tuple[int, int]) -> None:
-        sum_log_tables(
-            table.codes, flat.starts, flat.members, flat.strides, flat.offsets, log_tables, *span, out
-        )
+        sum_log_tables(table.codes, flat.starts, flat.members, flat.strides, flat.offsets, log_tables, *span, out)
 
     run_parallel(work, spans(table.n_rows, n_threads(), multiple=4096))
     return out

@@ -52,4 +52,4 @@ def _cumulative(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _keys(seed: int, n: int) -> NDArray[np.uint64]:
     """The start of each variable's random stream, spread by numpy's seed sequence."""
-    return np.random.SeedSequence(seed & _WORD).generate_state(max(n, 1), np.uint64)
+    return np.random.SeedSequence(seed & _WORD).generate_state(max(n, 1), np.uint64).astype(np.uint64)

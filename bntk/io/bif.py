@@ -130,7 +130,9 @@ class _Reader:
             self._fail(f"variable {name!r}: expected 'type discrete [ n ] {{ state, ... }};'", position)
         states = self._names(match.start(2), match.end(2))
         if len(states) != int(match[1]):
-            self._fail(f"variable {name!r}: [ {match[1]} ] states are announced, {len(states)} are listed", match.start(2))
+            self._fail(
+                f"variable {name!r}: [ {match[1]} ] states are announced, {len(states)} are listed", match.start(2)
+            )
         self._expect_end(self._properties(match.end()), end)
         try:
             self.variables[name] = Variable(name, states)
@@ -188,7 +190,7 @@ class _Reader:
                 if rows or len(numbers) != q * r:
                     self._fail(f"the table of {child.name!r} needs {q * r} numbers once, got {len(numbers)}", position)
                 grid = np.array(numbers).reshape(r, q).T
-                rows = {j: row for j, row in enumerate(grid.tolist())}
+                rows = dict(enumerate(grid.tolist()))
             elif len(numbers) != r:
                 self._fail(f"{child.name!r} has {r} states, but the row has {len(numbers)} numbers", match.start(3))
             elif match[2] == "default":

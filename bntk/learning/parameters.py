@@ -94,7 +94,7 @@ def _counter(dag: DAG, data: Any, weights: ArrayLike | None, variables: Sequence
             raise DataError("a Counter has its weights and variables already; give them where it is made")
         counter = data
     else:
-        counter = TableCounter(as_table(data, variables=variables), weights=weights)
+        counter = TableCounter(as_table(data, variables=variables), None if weights is None else np.asarray(weights))
     absent = [name for name in dag.nodes if name not in counter.names]
     if absent:
         raise DataError(f"the data have no column for {absent}; they have {list(counter.names)}")

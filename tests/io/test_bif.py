@@ -27,7 +27,7 @@ probability ( b | a ) {
 names = st.text(min_size=1, max_size=8).filter(lambda s: s.strip() and '"' not in s and "\n" not in s)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(networks(), st.data())
 def test_what_is_written_reads_back_to_the_last_bit(network, data):
     renamed = data.draw(st.lists(names, min_size=len(network.names), max_size=len(network.names), unique=True))
@@ -166,7 +166,25 @@ def test_a_short_file_cannot_ask_for_a_huge_table():
 
 def test_mutated_files_give_a_network_or_one_error():
     rng = random.Random(0)
-    pieces = ["{", "}", "(", ")", ";", ",", "|", '"', "//", "/*", "*/", "table", "default", "nan", "1e999", "\0", "\ue000"]
+    pieces = [
+        "{",
+        "}",
+        "(",
+        ")",
+        ";",
+        ",",
+        "|",
+        '"',
+        "//",
+        "/*",
+        "*/",
+        "table",
+        "default",
+        "nan",
+        "1e999",
+        "\0",
+        "\ue000",
+    ]
     outcomes = {"network": 0, "error": 0}
     for _ in range(1500):
         text = list(TINY)
@@ -183,13 +201,14 @@ def test_mutated_files_give_a_network_or_one_error():
     assert min(outcomes.values()) > 50
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet=st.sampled_from('variable probability type discrete [2]{}()|,;"/*\n01.a'), max_size=80))
 def test_any_text_gives_a_network_or_one_error(text):
     try:
-        assert isinstance(bif.parse(text), BayesianNetwork)
+        outcome = bif.parse(text)
     except ParseError as error:
-        assert error.line >= 1
+        outcome = error
+    assert isinstance(outcome, BayesianNetwork) or outcome.line >= 1
 
 
 @pytest.mark.parametrize("text", ['"' * 50_000, "/*" * 50_000, "{" * 50_000, "variable a {" * 5_000, "(" * 50_000])

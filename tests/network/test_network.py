@@ -9,14 +9,14 @@ from random_networks import all_rows, joint, networks, random_network
 from references import oracle_json, oracle_table, shared, true_network
 
 import bntk
-from bntk import CPT, BayesianNetwork, DAG, Variable
+from bntk import CPT, DAG, BayesianNetwork, Variable
 from bntk.errors import CycleError, DataError, NetworkError, UnknownNameError
 
 A, B, C = (Variable(n, ["no", "yes"]) for n in "abc")
 PA, PB = CPT(A, [0.8, 0.2]), CPT(B, [[0.9, 0.1], [0.2, 0.8]], [A])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(networks())
 def test_the_likelihood_of_every_row_is_the_product_of_table_entries(network):
     logs = network.row_log_likelihood(all_rows(network))
@@ -30,10 +30,12 @@ def test_log_likelihood_equals_the_reference():
     np.testing.assert_allclose(network.row_log_likelihood(table)[:20], expected["by_row_first_20"], rtol=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(networks())
 def test_how_the_caller_s_arrays_lie_in_memory_does_not_matter(network):
-    cpts = [CPT(c.child, np.asfortranarray(c.values), c.parents, counts=np.asfortranarray(c.values)) for c in network.cpts]
+    cpts = [
+        CPT(c.child, np.asfortranarray(c.values), c.parents, counts=np.asfortranarray(c.values)) for c in network.cpts
+    ]
     again = BayesianNetwork(network.dag, cpts)
     np.testing.assert_array_equal(
         again.row_log_likelihood(all_rows(network)), network.row_log_likelihood(all_rows(network))
@@ -99,7 +101,7 @@ def test_tables_that_close_a_cycle_are_refused():
         BayesianNetwork.from_cpts([CPT(A, np.eye(2), [B]), CPT(B, np.eye(2), [A])])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(networks())
 def test_equality_pickling_and_views(network):
     again = pickle.loads(pickle.dumps(network))
@@ -118,7 +120,9 @@ def test_a_changed_number_is_seen():
     network = random_network(3, 4)
     victim = max(network.cpts, key=lambda cpt: cpt.child.n_states)
     values = np.roll(victim.values, 1, axis=-1)
-    other = BayesianNetwork(network.dag, [c if c is not victim else CPT(c.child, values, c.parents) for c in network.cpts])
+    other = BayesianNetwork(
+        network.dag, [c if c is not victim else CPT(c.child, values, c.parents) for c in network.cpts]
+    )
     assert other != network
     assert not other.is_close(network)
 
@@ -199,7 +203,7 @@ def test_negative_numbers_of_rows_are_refused():
 
 
 @given(st.permutations(range(4)))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_likelihood_does_not_depend_on_the_column_order(order):
     network = random_network(8, 4)
     rows = network.sample(50, seed=0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bntk import BayesianNetwork, CPT, NoisyMax, NoisyOr, Variable
+from bntk import CPT, BayesianNetwork, NoisyMax, NoisyOr, Variable
 from bntk.errors import NetworkError
 
 

@@ -1,0 +1,444 @@
+"""Directed acyclic graphs: the structures of Bayesian networks."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bntk.errors import CycleError, GraphError
+from bntk.graph.text import read_dag, write_chains
+from bntk.graph.undirected import (
+    NamedNodes,
+    UndirectedGraph,
+    checked_nodes,
+    checked_pair,
+    closure,
+    induced_rows,
+    sorted_rows,
+)
+
+if TYPE_CHECKING:
+    from bntk.graph.equivalence import PDAG, ArcComparison
+
+Rows = tuple[tuple[int, ...], ...]
+
+
+class DAG(NamedNodes):
+    """A directed acyclic graph that cannot be changed; every edit returns a new one.
+
+    Two DAGs are equal when they have the same nodes *in the same order* and the same arcs. Questions about structure
+    (:meth:`is_equivalent`, :meth:`shd`, :meth:`compare`) only need the same nodes, in any order.
+
+    Parameters
+    ----------
+    nodes : iterable of str
+        Distinct names; their order is kept, and every answer follows it.
+    arcs : iterable of (from, to)
+        Pairs of nodes, each given once, that close no cycle.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+    parent_indices : tuple of tuples of int
+        Positions of the parents of each node, ascending.
+
+    Examples
+    --------
+    >>> dag = DAG(["A", "B", "C", "D"], [("A", "B"), ("C", "B"), ("B", "D")])
+    >>> print(dag)
+    A -> B <- C; B -> D
+    >>> dag.parents("B"), dag.d_separated("A", "C"), dag.d_separated("A", "C", given="D")
+    (('A', 'C'), True, False)
+    >>> dag == DAG.parse("A->B<-C; B->D")
+    True
+    """
+
+    parent_indices: Rows
+
+    def __init__(self, nodes: Iterable[str], arcs: Iterable[Sequence[str]] = ()) -> None:
+        names = checked_nodes(nodes)
+        positions = {name: position for position, name in enumerate(names)}
+        parents: list[set[int]] = [set() for _ in names]
+        for arc in arcs:
+            tail, head = checked_pair(arc, positions, "arc")
+            if tail in parents[head]:
+                raise GraphError(f"the arc {names[tail]!r} -> {names[head]!r} is given twice")
+            parents[head].add(tail)
+        self._fill(nodes=names, _positions=positions, parent_indices=sorted_rows(parents))
+        self._refuse_cycle()
+
+    @classmethod
+    def _trusted(cls, nodes: tuple[str, ...], parent_indices: Rows) -> DAG:
+        """A DAG from ascending parent positions of each node, unchecked; for searches."""
+        dag = cls.__new__(cls)
+        dag._fill(nodes=nodes, parent_indices=parent_indices)
+        return dag
+
+    @classmethod
+    def parse(cls, text: str, *, nodes: Iterable[str] | None = None) -> DAG:
+        """Read a DAG from text, as ``str(dag)`` writes it or as a bnlearn model string.
+
+        Parameters
+        ----------
+        text : str
+            Chains such as ``A -> B <- C``, separated by ``;`` or line ends; a name alone is a node. A name with blanks
+            or any of ``; , " < > - [ ] | : \\`` is put in double quotes, where ``\\"``, ``\\\\`` and ``\\n``
+            stand for a quote, a backslash and a line end. Or a model string such as ``[A][B][C|A:B]``.
+        nodes : iterable of str, optional
+            All nodes, in the order wanted. Without it, nodes are ordered as the text first names them.
+
+        Examples
+        --------
+        >>> DAG.parse('"light rain" -> wet <- sprinkler').parents("wet")
+        ('light rain', 'sprinkler')
+        >>> DAG.parse("[A][B][C|A:B]").arcs
+        (('A', 'C'), ('B', 'C'))
+        >>> DAG.parse("B -> C", nodes=["A", "B", "C"]).roots
+        ('A', 'B')
+        """
+        names = None if nodes is None else checked_nodes(nodes)
+        mentioned, arcs = read_dag(text, None if names is None else set(names))
+        return cls(mentioned if names is None else names, arcs)
+
+    @classmethod
+    def from_adjacency(cls, matrix: Any, nodes: Iterable[str]) -> DAG:
+        """A DAG from a square matrix of zeros and ones: row ``i``, column ``j`` is one for an arc from i to j.
+
+        Examples
+        --------
+        >>> print(DAG.from_adjacency([[0, 1], [0, 0]], ["A", "B"]))
+        A -> B
+        """
+        names = checked_nodes(nodes)
+        cells = np.asarray(matrix)
+        if cells.shape != (len(names), len(names)):
+            raise GraphError(f"{len(names)} nodes need a square matrix of that size, not shape {cells.shape}")
+        if not np.isin(cells, (0, 1)).all():
+            raise GraphError("an adjacency matrix holds only zeros and ones (or booleans)")
+        return cls(names, [(names[i], names[j]) for i, j in np.argwhere(cells.astype(bool)).tolist()])
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> DAG:
+        """A DAG from a directed networkx graph; attributes of nodes and edges are left behind."""
+        if not graph.is_directed():
+            raise GraphError("the networkx graph is undirected; a DAG needs a DiGraph")
+        for node in graph.nodes:
+            if not isinstance(node, str):
+                raise GraphError(
+                    f"nodes are named by strings, but one of the networkx graph is {node!r};"
+                    " networkx.relabel_nodes(graph, str) turns all names into strings"
+                )
+        return cls(graph.nodes, [(tail, head) for tail, head in graph.edges()])
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.nodes, self.parent_indices
+
+    # Arcs and families
+
+    @cached_property
+    def child_indices(self) -> Rows:
+        """Positions of the children of each node, ascending."""
+        children: list[list[int]] = [[] for _ in self.nodes]
+        for head, parents in enumerate(self.parent_indices):
+            for tail in parents:
+                children[tail].append(head)
+        return tuple(map(tuple, children))
+
+    @cached_property
+    def arcs(self) -> tuple[tuple[str, str], ...]:
+        """The arcs as (from, to), sorted by node order."""
+        names = self.nodes
+        return tuple((names[tail], names[head]) for tail, row in enumerate(self.child_indices) for head in row)
+
+    @property
+    def n_arcs(self) -> int:
+        """Number of arcs."""
+        return sum(map(len, self.parent_indices))
+
+    def parents(self, name: str) -> tuple[str, ...]:
+        """The parents of a node, in node order."""
+        return self._names(self.parent_indices[self.index(name)])
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """The children of a node, in node order."""
+        return self._names(self.child_indices[self.index(name)])
+
+    def has_arc(self, tail: str, head: str) -> bool:
+        """True when there is an arc from ``tail`` to ``head``."""
+        return self.index(tail) in self.parent_indices[self.index(head)]
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The nodes without parents."""
+        return tuple(name for name, row in zip(self.nodes, self.parent_indices) if not row)
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        """The nodes without children."""
+        return tuple(name for name, row in zip(self.nodes, self.child_indices) if not row)
+
+    @property
+    def is_forest(self) -> bool:
+        """True when no node has more than one parent."""
+        return all(len(row) <= 1 for row in self.parent_indices)
+
+    @property
+    def is_tree(self) -> bool:
+        """True for a forest with exactly one root."""
+        return self.is_forest and len(self.roots) == 1
+
+    # Orders and relatives
+
+    @cached_property
+    def topological_indices(self) -> tuple[int, ...]:
+        """The topological order as positions."""
+        waiting = [len(row) for row in self.parent_indices]
+        ready = [i for i, count in enumerate(waiting) if count == 0]  # ascending, so already a heap
+        order: list[int] = []
+        while ready:
+            node = heapq.heappop(ready)
+            order.append(node)
+            for child in self.child_indices[node]:
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    heapq.heappush(ready, child)
+        return tuple(order)
+
+    @property
+    def topological_order(self) -> tuple[str, ...]:
+        """The nodes, parents before children; of those that could come next, always the first in node order.
+
+        Examples
+        --------
+        >>> DAG(["C", "A", "B"], [("A", "C"), ("B", "C")]).topological_order
+        ('A', 'B', 'C')
+        """
+        return tuple(self.nodes[i] for i in self.topological_indices)
+
+    def _refuse_cycle(self) -> None:
+        if len(self.topological_indices) < self.n_nodes:
+            raise CycleError(tuple(self.nodes[i] for i in _short_cycle(self)))
+
+    def ancestors(self, names: str | Iterable[str]) -> tuple[str, ...]:
+        """The ancestors of a node, or of any of several nodes, without those given; in node order."""
+        given = self._indices(names)
+        return self._names(closure(given, self.parent_indices).difference(given))
+
+    def descendants(self, names: str | Iterable[str]) -> tuple[str, ...]:
+        """The descendants of a node, or of any of several nodes, without those given; in node order."""
+        given = self._indices(names)
+        return self._names(closure(given, self.child_indices).difference(given))
+
+    def markov_blanket(self, name: str) -> tuple[str, ...]:
+        """The parents, children and other parents of the children of a node.
+
+        Examples
+        --------
+        >>> DAG.parse("A -> B -> C <- D; C -> E").markov_blanket("B")
+        ('A', 'C', 'D')
+        """
+        node = self.index(name)
+        children = self.child_indices[node]
+        blanket = {*self.parent_indices[node], *children}
+        blanket.update(*(self.parent_indices[child] for child in children))
+        return self._names(blanket - {node})
+
+    def d_separated(self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
+        """True when ``given`` blocks every trail between ``x`` and ``y``; see :mod:`bntk.graph.separation`."""
+        from bntk.graph.separation import d_separated
+
+        return d_separated(self, x, y, given)
+
+    def moral_graph(self) -> UndirectedGraph:
+        """The undirected graph in which every node is joined to its parents, and these to each other.
+
+        Examples
+        --------
+        >>> DAG.parse("A -> C <- B").moral_graph().edges
+        (('A', 'C'), ('A', 'B'), ('C', 'B'))
+        """
+        neighbors: list[set[int]] = [set() for _ in self.nodes]
+        for child, parents in enumerate(self.parent_indices):
+            family = (*parents, child)
+            for member in family if parents else ():
+                neighbors[member].update(family)
+        for node, row in enumerate(neighbors):
+            row.discard(node)
+        return UndirectedGraph._trusted(self.nodes, sorted_rows(neighbors))
+
+    # Equivalence
+
+    def v_structures(self) -> tuple[tuple[str, str, str], ...]:
+        """The v-structures (parent, child, other parent), the parents not adjacent."""
+        from bntk.graph.equivalence import v_structures
+
+        return v_structures(self)
+
+    def cpdag(self) -> PDAG:
+        """The completed partially directed graph that stands for all Markov-equivalent DAGs."""
+        from bntk.graph.equivalence import cpdag
+
+        return cpdag(self)
+
+    def is_equivalent(self, other: DAG) -> bool:
+        """True when both DAGs say the same about independence."""
+        from bntk.graph.equivalence import is_equivalent
+
+        return is_equivalent(self, other)
+
+    def shd(self, other: DAG | PDAG) -> int:
+        """Structural Hamming distance between the two equivalence classes."""
+        from bntk.graph.equivalence import shd
+
+        return shd(self, other)
+
+    def compare(self, reference: DAG) -> ArcComparison:
+        """The arcs of this DAG against those of a reference: correct, added, missing, reversed."""
+        from bntk.graph.equivalence import compare
+
+        return compare(self, reference)
+
+    # Edits
+
+    def _with_parents(self, changes: Mapping[int, Iterable[int]]) -> DAG:
+        rows = list(self.parent_indices)
+        for node, parents in changes.items():
+            rows[node] = tuple(sorted(parents))
+        return DAG._trusted(self.nodes, tuple(rows))
+
+    def add_arc(self, tail: str, head: str) -> DAG:
+        """A new DAG with one more arc.
+
+        Examples
+        --------
+        >>> print(DAG.parse("A -> B").add_arc("B", "A"))
+        Traceback (most recent call last):
+        bntk.errors.CycleError: the arcs form a cycle: A -> B -> A; remove or reverse one of them
+        """
+        i, j = checked_pair((tail, head), self._positions, "arc")
+        if i in self.parent_indices[j]:
+            raise GraphError(f"there already is an arc {tail!r} -> {head!r}")
+        dag = self._with_parents({j: (*self.parent_indices[j], i)})
+        dag._refuse_cycle()
+        return dag
+
+    def remove_arc(self, tail: str, head: str) -> DAG:
+        """A new DAG with one arc less."""
+        i, j = self.index(tail), self.index(head)
+        if i not in self.parent_indices[j]:
+            hint = "; the arc points the other way" if j in self.parent_indices[i] else ""
+            raise GraphError(f"there is no arc {tail!r} -> {head!r}{hint}")
+        return self._with_parents({j: set(self.parent_indices[j]) - {i}})
+
+    def reverse_arc(self, tail: str, head: str) -> DAG:
+        """A new DAG in which the arc from ``tail`` to ``head`` points the other way."""
+        return self.remove_arc(tail, head).add_arc(head, tail)
+
+    def add_node(self, name: str) -> DAG:
+        """A new DAG with one more node, the last, without arcs."""
+        return DAG._trusted(checked_nodes((*self.nodes, name)), (*self.parent_indices, ()))
+
+    def do(self, *nodes: str) -> DAG:
+        """The mutilated DAG of an intervention on some nodes: the arcs into them are removed.
+
+        Examples
+        --------
+        >>> print(DAG.parse("A -> B -> C").do("B"))
+        A; B -> C
+        """
+        return self._with_parents(dict.fromkeys(self._indices(nodes), ()))
+
+    def subgraph(self, nodes: str | Iterable[str]) -> DAG:
+        """The DAG on some of the nodes, in the order of this DAG, with all arcs among them."""
+        kept = sorted(self._indices(nodes))
+        return DAG._trusted(self._names(kept), induced_rows(self.parent_indices, kept))
+
+    def relabel(self, mapping: Mapping[str, str]) -> DAG:
+        """A new DAG with some nodes renamed, each in its old place."""
+        for old in mapping:
+            self.index(old)
+        return DAG._trusted(checked_nodes(mapping.get(n, n) for n in self.nodes), self.parent_indices)
+
+    def reorder(self, nodes: Iterable[str]) -> DAG:
+        """A new DAG with the same arcs and the nodes in another order."""
+        names = checked_nodes(nodes)
+        kept = self._indices(names)
+        if len(kept) < self.n_nodes:
+            left_out = self._names(set(range(self.n_nodes)) - set(kept))
+            raise GraphError(f"the new order leaves out {', '.join(map(repr, left_out))}")
+        return DAG._trusted(names, induced_rows(self.parent_indices, kept))
+
+    # Other forms
+
+    def adjacency(self) -> np.ndarray:
+        """The boolean matrix whose row ``i``, column ``j`` is True for an arc from node i to node j."""
+        matrix = np.zeros((self.n_nodes, self.n_nodes), dtype=bool)
+        for head, parents in enumerate(self.parent_indices):
+            matrix[list(parents), head] = True
+        return matrix
+
+    def to_networkx(self) -> Any:
+        """The same graph as a ``networkx.DiGraph``."""
+        import networkx as nx
+
+        graph = nx.DiGraph()
+        graph.add_nodes_from(self.nodes)
+        graph.add_edges_from(self.arcs)
+        return graph
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the graph; the options are those of :func:`bntk.viz.network.plot_dag`."""
+        from bntk.viz.network import plot_dag
+
+        return plot_dag(self, **options)
+
+    def __str__(self) -> str:
+        return "; ".join(write_chains(self))
+
+    def __repr__(self) -> str:
+        text = str(self)
+        if len(text) <= 200:
+            return f"DAG.parse({text!r})"
+        return f"<DAG: {self.n_nodes} nodes, {self.n_arcs} arcs>"
+
+
+def _short_cycle(dag: DAG) -> list[int]:
+    """A cycle among the nodes that the topological order left out, its first node repeated at the end.
+
+    Walking from parent to parent ends in some cycle; of the shortest cycles through its nodes, the shortest is taken.
+    """
+    left = set(range(dag.n_nodes)).difference(dag.topological_indices)
+    node = min(left)
+    walk: dict[int, None] = {}
+    while node not in walk:
+        walk[node] = None
+        node = next(parent for parent in dag.parent_indices[node] if parent in left)
+    nodes = list(walk)
+    found = nodes[nodes.index(node) :]
+    # Enough starts to find a short cycle, few enough to stay linear.
+    cycles = [_shortest_cycle_through(start, dag.child_indices) for start in sorted(found)[:50]]
+    cycle = min(cycles, key=lambda c: (len(c), c))
+    first = cycle.index(min(cycle))
+    return [*cycle[first:], *cycle[: first + 1]]
+
+
+def _shortest_cycle_through(start: int, children: Rows) -> list[int]:
+    """The nodes of a shortest cycle through a node that is known to lie on one, by breadth first search."""
+    came_from: dict[int, int] = {}
+    layer = [start]
+    while start not in came_from:
+        following: list[int] = []
+        for node in layer:
+            for child in children[node]:
+                if child not in came_from:
+                    came_from[child] = node
+                    following.append(child)
+        layer = following
+    cycle = [start]
+    while came_from[cycle[-1]] != start:
+        cycle.append(came_from[cycle[-1]])
+    return cycle[::-1]
