@@ -1,1 +1,8 @@
-"""."""
+"""Counting: the only code that reads rows for learning. See :class:`Counter` for what can be asked."""
+
+from bntk.learning.counts.base import MAX_ENTRIES, Counter, SumCounter
+from bntk.learning.counts.compact import CompactTable
+from bntk.learning.counts.memory import TableCounter
+from bntk.learning.counts.pairs import PairLayout, PairTables
+
+__all__ = ["MAX_ENTRIES", "CompactTable", "Counter", "PairLayout", "PairTables", "SumCounter", "TableCounter"]

@@ -1,0 +1,325 @@
+"""The counter: the one door through which learning sees rows. Everything it answers is a sum over blocks of rows."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import TypeVar
+
+import numpy as np
+
+from bntk._threads import run_parallel
+from bntk.errors import DataError
+from bntk.learning.counts.compact import CompactTable, add_compact, count_compact
+from bntk.learning.counts.families import FamilyPlan, count_block, plan_families
+from bntk.learning.counts.pairs import PairTables, count_pairs, find_variable, layout_pairs
+from bntk.table import Table
+from bntk.variable import Variable
+
+R = TypeVar("R")
+Block = tuple[Table, "np.ndarray | None"]
+Job = Callable[[Table, "np.ndarray | None"], R]
+
+MAX_ENTRIES = 2**27
+# Dense tables up to this size are always cheaper than finding the configurations that were seen.
+ALWAYS_DENSE = 2**12
+
+
+class Counter(ABC):
+    """Counts rows, wherever they are. Counting never changes a counter; adding two gives a new one.
+
+    A source of rows has only to define :meth:`_blocks`, ``n_rows``, ``total_weight`` and ``weighted``. One that counts
+    elsewhere (another process or machine) overrides :meth:`_map_blocks` and runs the same jobs there; they can be
+    pickled.
+
+    Attributes
+    ----------
+    variables : tuple of Variable
+    names : tuple of str
+
+    Examples
+    --------
+    >>> import bntk
+    >>> from bntk.learning.counts import TableCounter
+    >>> table = bntk.Table.from_columns({"rain": ["no", "no", "yes"], "grass": ["dry", "wet", "wet"]})
+    >>> counter = TableCounter(table)
+    >>> counter.tables([["rain", "grass"], ["grass"]])
+    [array([[1, 1],
+           [0, 1]]), array([1, 2])]
+    >>> (counter + counter).n_rows
+    6
+    """
+
+    def __init__(self, variables: Iterable[Variable]) -> None:
+        self.variables = tuple(variables)
+        self.names = tuple(variable.name for variable in self.variables)
+        self._positions = {name: k for k, name in enumerate(self.names)}
+        self._cards = [variable.n_states for variable in self.variables]
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows, complete or not."""
+
+    @property
+    @abstractmethod
+    def weighted(self) -> bool:
+        """True when rows have weights; tables then hold floats."""
+
+    @property
+    @abstractmethod
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows; their number when they have no weights."""
+
+    @abstractmethod
+    def _blocks(self) -> Iterator[Block]:
+        """All rows, as one or more tables of ``self.variables``, each with the weights of its rows or None."""
+
+    def _map_blocks(self, job: Job[R]) -> Iterator[R]:
+        """The result of a job for each block, in the order of the blocks."""
+        for table, weights in self._blocks():
+            yield job(table, weights)
+
+    # ---------------------------------------------------------------- dense tables
+
+    def tables(self, families: Iterable[Iterable[str | int]], *, max_entries: int = MAX_ENTRIES) -> list[np.ndarray]:
+        """Contingency tables of a batch of families.
+
+        Parameters
+        ----------
+        families : iterable of sequences of variables
+            Each by name or index; by convention the parents first, then the child.
+        max_entries : int
+            Refuse the batch when its tables have more entries together.
+
+        Returns
+        -------
+        list of ndarray
+            One table a family, with one axis a variable in the given order; integers, or floats when rows have weights.
+            Tables of one batch are views of one buffer. A row counts for a family when it is complete in that family.
+
+        Raises
+        ------
+        TooLargeError
+            Before anything is allocated.
+        """
+        chosen = [self._find_family(family) for family in families]
+        return self._dense(plan_families(self._cards, (), chosen, max_entries, self.names))
+
+    def extensions(
+        self, base: Iterable[str | int], others: Iterable[str | int], *, max_entries: int = MAX_ENTRIES
+    ) -> list[np.ndarray]:
+        """``tables([(*base, x) for x in others])``, with the work for ``base`` shared: the inner loop of a search.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> from bntk.learning.counts import TableCounter
+        >>> table = bntk.Table.from_columns({"a": [0, 0, 1], "b": [0, 1, 1], "c": [1, 1, 0]})
+        >>> TableCounter(table).extensions(["a"], ["b", "c"])
+        [array([[1, 1],
+               [0, 1]]), array([[0, 2],
+               [1, 0]])]
+        """
+        shared = self._find_family(base)
+        chosen = [(self._find(variable),) for variable in others]
+        for (variable,) in chosen:
+            if variable in shared:
+                self._refuse_repeat((*shared, variable))
+        return self._dense(plan_families(self._cards, shared, chosen, max_entries, self.names))
+
+    def _dense(self, plan: FamilyPlan) -> list[np.ndarray]:
+        (flat,) = self._sum_blocks(partial(_count_families, plan))
+        return plan.tables(flat)
+
+    # ---------------------------------------------------------------- tables for scores
+
+    def compact(self, families: Iterable[Iterable[str | int]], *, max_entries: int = MAX_ENTRIES) -> list[CompactTable]:
+        """Counts of families (parents, then child) as matrices with one row for each parent configuration.
+
+        All configurations are there, in order, when the dense table has no more entries than there are rows (or is
+        small). Else only those that were seen, sorted; the dense table is never made, so any number of parents will do.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> from bntk.learning.counts import TableCounter
+        >>> table = bntk.Table.from_columns({"a": [0, 0, 1], "b": [0, 1, 1]})
+        >>> (compact,) = TableCounter(table).compact([["a", "b"]])
+        >>> compact.counts
+        array([[1, 1],
+               [0, 1]])
+        >>> compact.q, compact.configurations is None
+        (2, True)
+        """
+        chosen = [self._find_family(family) for family in families]
+        if not all(chosen):
+            raise DataError("a family needs at least a child; an empty one was given")
+        limit = max(self.n_rows, ALWAYS_DENSE)
+        sparse = [len(family) > 1 and math.prod(self._cards[v] for v in family) > limit for family in chosen]
+        dense = [family for family, is_sparse in zip(chosen, sparse, strict=True) if not is_sparse]
+        tables = iter(self._dense(plan_families(self._cards, (), dense, 2**63, self.names)) if dense else ())
+        seen = iter(self._sparse([f for f, is_sparse in zip(chosen, sparse, strict=True) if is_sparse], max_entries))
+        return [next(seen) if is_sparse else _as_compact(next(tables)) for is_sparse in sparse]
+
+    def _sparse(self, families: list[tuple[int, ...]], max_entries: int) -> list[CompactTable]:
+        if not families:
+            return []
+        parts = self._map_blocks(partial(_count_sparse, families, max_entries))
+        totals = next(parts)
+        for part in parts:
+            totals = [
+                add_compact(total, new, [self._cards[v] for v in family[:-1]])
+                for total, new, family in zip(totals, part, families, strict=True)
+            ]
+        return totals
+
+    # ---------------------------------------------------------------- all pairs
+
+    def pairs(
+        self, target: str | int | None = None, among: Iterable[str | int] | None = None, *,
+        max_entries: int = MAX_ENTRIES,
+    ) -> PairTables:  # fmt: skip
+        """The tables of all pairs of variables, given the target when there is one.
+
+        Parameters
+        ----------
+        target : variable, optional
+        among : iterable of variables, optional
+            The variables to pair, in this order; all but the target when not given.
+        max_entries : int
+            Refuse when all tables have more entries together.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> from bntk.learning.counts import TableCounter
+        >>> table = bntk.Table.from_columns({"a": [0, 0, 1], "b": [0, 1, 1], "c": [1, 1, 0]})
+        >>> TableCounter(table).pairs().table("a", "c")
+        array([[0, 2],
+               [1, 0]])
+        """
+        goal = None if target is None else self._find(target)
+        if among is None:
+            features = tuple(v for v in range(len(self.variables)) if v != goal)
+        else:
+            features = self._find_family(among)
+        if goal in features:
+            raise DataError(f"the target {self.variables[goal].name!r} cannot also be one of the variables to pair")
+        n_classes = 1 if goal is None else self._cards[goal]
+        layout = layout_pairs([self._cards[v] for v in features], n_classes, max_entries)
+        buffers = self._sum_blocks(partial(count_pairs, features, goal, layout))
+        variables = [self.variables[v] for v in features]
+        return PairTables(variables, None if goal is None else self.variables[goal], layout, *buffers)
+
+    # ---------------------------------------------------------------- adding
+
+    def __add__(self, other: Counter) -> Counter:
+        """A counter of the rows of both; no row is copied."""
+        return SumCounter((self, other)) if isinstance(other, Counter) else NotImplemented
+
+    def update(self, table: Table, weights: np.ndarray | None = None) -> Counter:
+        """A counter of these rows and those of a table; this one stays as it is."""
+        from bntk.learning.counts.memory import TableCounter
+
+        return self + TableCounter(table, weights)
+
+    def __repr__(self) -> str:
+        weighted = ", weighted" if self.weighted else ""
+        return f"{type(self).__name__}: {self.n_rows:,} rows x {len(self.variables)} variables{weighted}"
+
+    # ---------------------------------------------------------------- helpers
+
+    def _sum_blocks(self, job: Job[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+        """Sum of the arrays that a job returns for each block, in place from the second block on."""
+        dtype = np.float64 if self.weighted else np.int64
+        parts = self._map_blocks(job)
+        totals = tuple(array.astype(dtype, copy=False) for array in next(parts))
+        for part in parts:
+            for total, array in zip(totals, part, strict=True):
+                total += array
+        return totals
+
+    def _find(self, variable: str | int) -> int:
+        return find_variable(variable, self._positions)
+
+    def _find_family(self, family: Iterable[str | int]) -> tuple[int, ...]:
+        if isinstance(family, str):
+            raise DataError(f"a family is a sequence of variables, as in [{family!r}], not the string {family!r}")
+        found = tuple(self._find(variable) for variable in family)
+        if len(set(found)) < len(found):
+            self._refuse_repeat(found)
+        return found
+
+    def _refuse_repeat(self, family: tuple[int, ...]) -> None:
+        names = [self.names[v] for v in family]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"variable {twice!r} is given twice in the family ({', '.join(names)})")
+
+
+class SumCounter(Counter):
+    """The rows of several counters together. Made by adding counters."""
+
+    def __init__(self, parts: Sequence[Counter]) -> None:
+        super().__init__(parts[0].variables)
+        for part in parts[1:]:
+            check_same_variables(self.variables, part.variables)
+        self.parts: tuple[Counter, ...] = ()
+        for part in parts:
+            self.parts += part.parts if isinstance(part, SumCounter) else (part,)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, complete or not."""
+        return sum(part.n_rows for part in self.parts)
+
+    @property
+    def weighted(self) -> bool:
+        """True when some rows have weights; the others weigh one."""
+        return any(part.weighted for part in self.parts)
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows."""
+        return sum(part.total_weight for part in self.parts)
+
+    def _blocks(self) -> Iterator[Block]:
+        return chain.from_iterable(part._blocks() for part in self.parts)
+
+    def _map_blocks(self, job: Job[R]) -> Iterator[R]:
+        return chain.from_iterable(part._map_blocks(job) for part in self.parts)
+
+
+def check_same_variables(expected: Sequence[Variable], given: Sequence[Variable]) -> None:
+    """Refuse variables that are not the expected ones, and name the first that differs."""
+    for one, other in zip(expected, given, strict=False):
+        if one != other:
+            raise DataError(f"counters of different variables cannot be added: {one!r} here, {other!r} there")
+    if len(expected) != len(given):
+        longer = expected if len(expected) > len(given) else given
+        extra = longer[min(len(expected), len(given))].name
+        raise DataError(
+            f"counters of different variables cannot be added: {len(expected)} here, {len(given)} there, "
+            f"{extra!r} in one only"
+        )
+
+
+# Jobs are functions of a module, not closures, so that they can be sent to another process.
+
+
+def _count_families(plan: FamilyPlan, table: Table, weights: np.ndarray | None) -> tuple[np.ndarray]:
+    return (count_block(plan, table, weights),)
+
+
+def _count_sparse(
+    families: list[tuple[int, ...]], max_entries: int, table: Table, weights: np.ndarray | None
+) -> list[CompactTable]:
+    return run_parallel(lambda family: count_compact(family, table, weights, max_entries), families)
+
+
+def _as_compact(table: np.ndarray) -> CompactTable:
+    q = math.prod(table.shape[:-1])
+    return CompactTable(table.reshape(q, table.shape[-1]), None, q)

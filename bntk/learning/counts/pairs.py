@@ -1,0 +1,236 @@
+"""All pair tables at once, given a target or not: what TAN, kDB, AODE and Chow-Liu trees are learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from bntk._threads import n_threads, run_parallel
+from bntk.errors import DataError, TooLargeError, UnknownNameError
+from bntk.learning.counts.families import count_block, plan_families
+from bntk.learning.counts.planes import PlanePlan, count_pairs_by_planes, plan_planes
+from bntk.table import Table
+from bntk.variable import Variable
+
+
+@dataclass(frozen=True)
+class PairLayout:
+    """Where each pair table is in the flat buffer; a formula, so that it costs no memory for each pair.
+
+    The table of (i, j), i < j, begins at ``starts[i] + n_classes * r_i * (columns[j] - columns[i + 1])`` and has the
+    shape ``(n_classes, r_i, r_j)``, the last axis fastest; without a target ``n_classes`` is 1. The single table of i
+    begins at ``n_classes * columns[i]``, in a buffer of its own. ``columns`` are the cumulated numbers of states.
+    """
+
+    n_classes: int
+    cards: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+
+    def offsets(self, i: int, j: np.ndarray | int) -> np.ndarray | int:
+        """Where the tables of (i, j) begin, i < j."""
+        return self.starts[i] + self.n_classes * self.cards[i] * (self.columns[j] - self.columns[i + 1])
+
+
+def layout_pairs(cards: Sequence[int], n_classes: int, max_entries: int) -> PairLayout:
+    """Lay out all pair tables; refuse them, before anything is allocated, when they are too large together."""
+    total = n_classes * (sum(cards) ** 2 - sum(card**2 for card in cards)) // 2  # Python integers do not overflow
+    if total > max_entries:
+        raise TooLargeError(
+            f"the pair tables of {len(cards)} variables given {n_classes} classes would have {total:,} entries "
+            f"({8 * total:,} bytes); the limit is max_entries = {max_entries:,}. Take fewer variables or raise it"
+        )
+    r = np.array(cards, dtype=np.int64)
+    columns = np.concatenate(([0], np.cumsum(r)))
+    starts = np.concatenate(([0], np.cumsum(n_classes * r * (columns[-1] - columns[1:]))))
+    return PairLayout(n_classes, r, columns, starts)
+
+
+class PairTables:
+    """Contingency tables of all pairs of some variables, given a target or not. Made by :meth:`Counter.pairs`.
+
+    A row counts for a pair when it is complete in both variables and in the target.
+
+    Attributes
+    ----------
+    variables : tuple of Variable
+        In the order of the indices below; the target is not among them.
+    target : Variable or None
+    counts : ndarray
+        All pair tables in one flat buffer: (0, 1), (0, 2), ..., (1, 2), ...; ``layout`` says where each begins.
+    single_counts : ndarray
+        The tables of (target, variable) for each variable, flat.
+    class_counts : ndarray of shape (n_classes,)
+        Rows (or weight) of each state of the target; without a target, one number: all rows.
+    layout : PairLayout
+
+    Examples
+    --------
+    >>> import bntk
+    >>> from bntk.learning.counts import TableCounter
+    >>> table = bntk.Table.from_columns({"a": [0, 0, 1, 1], "b": [0, 1, 1, 1], "c": ["x", "x", "y", None]})
+    >>> pairs = TableCounter(table).pairs(target="c")
+    >>> pairs.table("a", "b")[1]
+    array([[0, 0],
+           [0, 1]])
+    >>> pairs.class_counts
+    array([2, 1])
+    """
+
+    def __init__(
+        self, variables: Sequence[Variable], target: Variable | None, layout: PairLayout, counts: np.ndarray,
+        single_counts: np.ndarray, class_counts: np.ndarray,
+    ) -> None:  # fmt: skip
+        self.variables = tuple(variables)
+        self.target = target
+        self.layout = layout
+        self.counts = counts
+        self.single_counts = single_counts
+        self.class_counts = class_counts
+        self._positions = {variable.name: k for k, variable in enumerate(self.variables)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return tuple(self._positions)
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where each pair table begins in ``counts``, in the order of iteration; made anew at each call."""
+        n = len(self.variables)
+        rows = [self.layout.offsets(i, np.arange(i + 1, n)) for i in range(n)]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+
+    def index(self, variable: str | int) -> int:
+        """Index of a variable given by name or index."""
+        return find_variable(variable, self._positions)
+
+    def table(self, one: str | int, other: str | int) -> np.ndarray:
+        """The table of a pair, a view of shape (r_one, r_other); with a target (n_classes, r_one, r_other)."""
+        i, j = self.index(one), self.index(other)
+        if i == j:
+            raise DataError(f"a pair needs two variables; {self.variables[i].name!r} is given twice")
+        low, high = min(i, j), max(i, j)
+        k, r, s = self.layout.n_classes, self.variables[low].n_states, self.variables[high].n_states
+        at = int(self.layout.offsets(low, high))
+        table = self.counts[at : at + k * r * s].reshape((k, r, s) if self.target else (r, s))
+        return table if i < j else table.swapaxes(-1, -2)
+
+    def single(self, variable: str | int) -> np.ndarray:
+        """The table of one variable, a view of shape (r,); with a target (n_classes, r)."""
+        i = self.index(variable)
+        k, r, at = self.layout.n_classes, self.variables[i].n_states, int(self.layout.columns[i])
+        return self.single_counts[k * at : k * (at + r)].reshape((k, r) if self.target else (r,))
+
+    def __iter__(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        """``(i, j, table)`` for each i < j."""
+        for i, j in combinations(range(len(self.variables)), 2):
+            yield i, j, self.table(i, j)
+
+    def __add__(self, other: PairTables) -> PairTables:
+        if not isinstance(other, PairTables):
+            return NotImplemented
+        if (self.variables, self.target) != (other.variables, other.target):
+            raise DataError("pair tables can be added when they are about the same variables and the same target")
+        return PairTables(
+            self.variables, self.target, self.layout, self.counts + other.counts,
+            self.single_counts + other.single_counts, self.class_counts + other.class_counts,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        given = f" given {self.target.name}" if self.target else ""
+        n = len(self.variables)
+        return f"PairTables: {n * (n - 1) // 2:,} pairs of {n} variables{given}, {self.counts.nbytes:,} bytes"
+
+
+def find_variable(variable: str | int, positions: dict[str, int]) -> int:
+    """Index of a variable given by name or index; an unknown one is an error that lists the known ones."""
+    if isinstance(variable, str):
+        found = positions.get(variable, -1)
+        if found >= 0:
+            return found
+    elif isinstance(variable, (int, np.integer)) and 0 <= variable < len(positions):
+        return int(variable)
+    names = list(positions)
+    shown = ", ".join(map(repr, names[:12])) + (f", ... ({len(names)} variables)" if len(names) > 12 else "")
+    raise UnknownNameError(f"there is no variable {variable!r}; the variables are {shown}")
+
+
+def count_pairs(
+    features: Sequence[int], target: int | None, layout: PairLayout, table: Table, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pair counts, single counts and class counts in one block of rows."""
+    chosen = np.array(features, dtype=np.int64)
+    dtype = np.int64 if weights is None else np.float64
+    pairs = np.zeros(int(layout.starts[-1]), dtype)
+    singles = np.zeros(layout.n_classes * int(layout.columns[-1]), dtype)
+    planes = plan_planes(table, chosen) if weights is None else None
+    if planes is not None and len(planes.positions):
+        count_pairs_by_planes(planes, table, target, layout.starts, layout.columns, pairs, singles)
+    base = () if target is None else (target,)
+    _count_other_singles(planes, chosen, base, layout, table, weights, singles)
+    _count_other_pairs(planes, chosen, base, layout, table, weights, pairs)
+    classes = _count(table, weights, (), [base], None)
+    return pairs, singles, classes
+
+
+def _count(
+    table: Table,
+    weights: np.ndarray | None,
+    base: Sequence[int],
+    families: Sequence[Sequence[int]],
+    threads: int | None,
+) -> np.ndarray:
+    """Tables of a batch of families, flat, one after the other."""
+    plan = plan_families(table.cards.tolist(), base, families, 2**63, table.names)
+    return np.delete(count_block(plan, table, weights, threads), plan.offsets[1:] - 1)
+
+
+def _count_other_singles(
+    planes: PlanePlan | None, features: np.ndarray, base: tuple[int, ...], layout: PairLayout, table: Table,
+    weights: np.ndarray | None, singles: np.ndarray,
+) -> None:  # fmt: skip
+    """Add the single tables of the variables without planes."""
+    left = np.ones(len(features), dtype=bool)
+    if planes is not None:
+        left[planes.positions] = False
+    others = np.flatnonzero(left)
+    if len(others):
+        k, sizes = layout.n_classes, layout.n_classes * layout.cards[others]
+        counts = _count(table, weights, base, [(v,) for v in features[others].tolist()], None)
+        singles[_places(k * layout.columns[others], sizes)] += counts
+
+
+def _count_other_pairs(
+    planes: PlanePlan | None, features: np.ndarray, base: tuple[int, ...], layout: PairLayout, table: Table,
+    weights: np.ndarray | None, pairs: np.ndarray,
+) -> None:  # fmt: skip
+    """Add the pair tables that are not counted by planes: for each variable, its extensions by the later ones."""
+    if planes is not None and planes.covers_all:
+        return
+    n = len(features)
+    work: list[tuple[int, np.ndarray]] = []
+    for i in range(n - 1):
+        left = np.ones(n, dtype=bool) if planes is None else ~planes.covers(i)
+        left[: i + 1] = False
+        if left.any():
+            work.append((i, np.flatnonzero(left)))
+    many = len(work) >= 2 * n_threads()  # threads over the variables when there are many, else inside of each
+
+    def count(piece: tuple[int, np.ndarray]) -> None:
+        i, others = piece
+        families = [(v,) for v in features[others].tolist()]
+        counts = _count(table, weights, (*base, int(features[i])), families, 1 if many else None)
+        sizes = layout.n_classes * layout.cards[i] * layout.cards[others]
+        pairs[_places(np.asarray(layout.offsets(i, others)), sizes)] += counts
+
+    run_parallel(count, work, None if many else 1)
+
+
+def _places(begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Indices of several runs ``begin, begin + 1, ...`` of the given sizes, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1]) + np.repeat(begins - (ends - sizes), sizes)
