@@ -1,0 +1,85 @@
+"""What every score and every evaluator can do.
+
+A score is a rule, and knows no data. Its evaluator looks at one counter and holds one structure; it answers what the
+structure is worth, what each of a batch of moves would gain, and it makes a move. Searches know nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.graph.dag import DAG
+from bntk.learning.counts import Counter
+from bntk.learning.moves import Move, Moves
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Score(ABC):
+    """A rule that says what a structure is worth on data: natural logarithms, and higher is better."""
+
+    #: How users name it.
+    name: str
+
+    @abstractmethod
+    def evaluator(
+        self, counter: Counter, dag: DAG | None = None, *, arc_weights: NDArray[np.float64] | None = None
+    ) -> Evaluator:
+        """An evaluator of this score on the rows of a counter.
+
+        Parameters
+        ----------
+        counter : Counter
+        dag : DAG, optional
+            The structure to begin with, over the counter's variables in their order; by default without arcs.
+        arc_weights : ndarray of shape (n, n), optional
+            What each arc (row: tail, column: head) adds to the score when it is there: a log prior for each arc.
+        """
+
+
+class Evaluator(ABC):
+    """A score, data, and a structure that changes by moves.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The nodes; moves give positions in it.
+    """
+
+    names: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def parents(self) -> Sequence[frozenset[int]]:
+        """The structure held: the positions of the parents of each node."""
+
+    @property
+    def dag(self) -> DAG:
+        """The structure held, as a DAG."""
+        return DAG._trusted(self.names, tuple(tuple(sorted(p)) for p in self.parents))
+
+    @property
+    @abstractmethod
+    def n_evaluated(self) -> int:
+        """How many families (or, for scores that do not decompose, structures) have been evaluated so far."""
+
+    @abstractmethod
+    def total(self) -> float:
+        """What the structure held is worth."""
+
+    @abstractmethod
+    def gains(self, moves: Moves) -> NDArray[np.float64]:
+        """What each move alone would add to :meth:`total`."""
+
+    @abstractmethod
+    def apply(self, move: Move) -> None:
+        """Make a move. That it keeps the structure acyclic and legal is the caller's business."""
+
+    @abstractmethod
+    def reset(self, dag: DAG) -> None:
+        """Hold another structure; what has been learned about families is kept."""

@@ -1,0 +1,85 @@
+"""What every search takes and returns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bntk.graph.dag import DAG
+from bntk.learning.scores.base import Evaluator
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bntk.learning.space import Space
+
+
+@dataclass(frozen=True)
+class Step:
+    """One accepted step of a search: what was done, and the score and the seconds after it."""
+
+    what: str
+    score: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The structure that a search found, and how.
+
+    Attributes
+    ----------
+    dag : DAG
+    score : float
+    search : str
+        Name of the search, with its options.
+    exact : bool
+        True when no legal structure scores higher.
+    interrupted : bool
+        True when the search was stopped from outside, by time or by hand, before it ended by itself.
+    n_evaluated : int
+        Families (or structures) that were evaluated.
+    seconds : float
+    trace : tuple of Step
+    """
+
+    dag: DAG
+    score: float
+    search: str
+    exact: bool = False
+    interrupted: bool = False
+    n_evaluated: int = 0
+    seconds: float = 0.0
+    trace: tuple[Step, ...] = field(default=(), repr=False)
+
+    def trace_frame(self) -> pd.DataFrame:
+        """The trace as a data frame with the columns ``what``, ``score`` and ``seconds``."""
+        import pandas as pd
+
+        columns: dict[str, list[Any]] = {
+            name: [getattr(s, name) for s in self.trace] for name in ("what", "score", "seconds")
+        }
+        return pd.DataFrame(columns)
+
+
+class Search(ABC):
+    """A way to walk a space with an evaluator. Options are fields of the search; it holds no state of a run."""
+
+    @abstractmethod
+    def run(
+        self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
+    ) -> SearchResult:
+        """Search; the same seed gives the same result. An interrupt (Ctrl-C) returns the best structure so far.
+
+        Parameters
+        ----------
+        evaluator : Evaluator
+            Over the same nodes as the space, in the same order.
+        space : Space
+        start : DAG, optional
+            Where to begin; by default the smallest legal structure.
+        seed : int
+        progress : bool
+            Show a progress bar.
+        """
