@@ -14,6 +14,7 @@ from bntk.errors import DataError, UnknownNameError
 State = Hashable
 
 _DIGITS = re.compile(r"(\d+)")
+_NUMERAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 
 
 class Variable:
@@ -46,7 +47,7 @@ class Variable:
     def __init__(self, name: str, states: Iterable[State], ordered: bool = False) -> None:
         if not isinstance(name, str) or not name.strip():
             raise DataError(f"a variable needs a name, a string that is not blank; got {name!r}")
-        labels = tuple(_plain(state) for state in states)
+        labels = tuple(plain_state(state) for state in states)
         if not labels:
             raise DataError(f"variable {name!r} has no states; give at least one")
         seen: set[State] = set()
@@ -77,22 +78,29 @@ class Variable:
         """Codes by how a state is written; states that are written alike are left out."""
         codes: dict[str, int] = {}
         for code, state in enumerate(self.states):
-            text = state_text(state)
-            codes[text] = -1 if text in codes else code
+            for text in _spellings(state):
+                codes[text] = -1 if text in codes else code
         return codes
 
     def find(self, state: State) -> int | None:
         """Code of a state, or None. A label also matches a state of another type that is written the same.
 
-        So ``1``, ``1.0`` and ``"1"`` all find the state ``"1"`` of a network read from a file of text.
+        So ``1``, ``1.0`` and ``"1"`` all find the state ``"1"`` of a network read from a file of text, and ``True``
+        finds ``"true"``. A missing value is no state, whatever it is written like.
         """
         try:
             code = self._codes.get(state)
         except TypeError:  # unhashable
             return None
-        if code is None:
-            code = self._codes_by_text.get(state_text(_plain(state)), -1)
-        return None if code < 0 else code
+        if code is not None:
+            return code
+        if is_missing(state):
+            return None
+        for text in _spellings(plain_state(state)):
+            code = self._codes_by_text.get(text, -1)
+            if code >= 0:
+                return code
+        return None
 
     def code(self, state: State) -> int:
         """Code (position) of a state; an unknown one is an error that lists the known ones."""
@@ -146,6 +154,13 @@ def state_text(state: State) -> str:
     return str(state)
 
 
+def _spellings(state: State) -> tuple[str, ...]:
+    """The ways in which text files write a state."""
+    if isinstance(state, bool):
+        return str(state), str(state).lower(), str(state).upper()
+    return (state_text(state),)
+
+
 def natural_order(states: Iterable[State]) -> list[State]:
     """Sort labels as people do: numbers by value, digits inside text by value, numbers before text.
 
@@ -159,7 +174,7 @@ def natural_order(states: Iterable[State]) -> list[State]:
     if all(number is not None for number in numbers):
         pairs = zip(numbers, labels, strict=True)
         return [label for _, label in sorted(pairs, key=lambda pair: (pair[0], str(pair[1])))]
-    if len({type(label) for label in labels}) == 1 and not isinstance(labels[0], (str, bytes)):
+    if len({type(label) for label in labels}) == 1 and not isinstance(labels[0], (str, bytes, frozenset)):
         try:
             return sorted(labels)  # type: ignore[type-var]
         except TypeError:
@@ -169,25 +184,27 @@ def natural_order(states: Iterable[State]) -> list[State]:
 
 def _natural_key(label: State) -> tuple[object, ...]:
     if isinstance(label, (int, float)):
-        return (0, float(label), str(label))
+        return (0, label, str(label))
     text = str(label)
-    chunks = tuple((0, int(c), "") if c.isdecimal() else (1, 0, c) for c in _DIGITS.split(text) if c)
+    chunks = tuple(_digits(c) if c.isdecimal() else (1, 0, c) for c in _DIGITS.split(text) if c)
     return (1, chunks, text)
 
 
-def _number(label: State) -> float | None:
+def _digits(text: str) -> tuple[int, int, str]:
+    """Digits in the order of their value, however many they are."""
+    significant = text.lstrip("0")
+    return 0, len(significant), significant
+
+
+def _number(label: State) -> int | float | None:
     if isinstance(label, (int, float)):
+        return label
+    if isinstance(label, str) and _NUMERAL.fullmatch(label):
         return float(label)
-    if isinstance(label, str):
-        try:
-            value = float(label)
-        except ValueError:
-            return None
-        return None if math.isnan(value) else value
     return None
 
 
-def _plain(state: State) -> State:
+def plain_state(state: State) -> State:
     """A numpy scalar as the plain Python value that it holds."""
     if isinstance(state, np.generic) and not isinstance(state, (np.datetime64, np.timedelta64)):
         return state.item()

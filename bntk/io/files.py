@@ -5,26 +5,20 @@ from __future__ import annotations
 import gzip
 import os
 import tempfile
-import zlib
 from pathlib import Path
 
 from bntk.errors import ParseError
+from bntk.tabular.text_files import read_bytes
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file in UTF-8; ``.gz`` is unpacked."""
-    name = os.fspath(path)
-    raw = Path(path).read_bytes()
-    if name.lower().endswith(".gz"):
-        try:
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ParseError(f"not a readable gzip file ({error})", source=name) from None
+    raw = read_bytes(Path(path)).tobytes()
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise ParseError("not UTF-8 text", source=name, line=line) from None
+        raise ParseError("not UTF-8 text", source=os.fspath(path), line=line) from None
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

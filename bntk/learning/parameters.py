@@ -50,7 +50,7 @@ def fit(
     variables : sequence of Variable, optional
         Declared states, where the data may not show all of them.
     max_entries : int
-        A table with more entries is refused before it is allocated.
+        A table with more entries, or tables that have more together, are refused before they are allocated.
 
     Examples
     --------
@@ -94,7 +94,8 @@ def _counter(dag: DAG, data: Any, weights: ArrayLike | None, variables: Sequence
             raise DataError("a Counter has its weights and variables already; give them where it is made")
         counter = data
     else:
-        counter = TableCounter(as_table(data, variables=variables), None if weights is None else np.asarray(weights))
+        table = as_table(data, variables=variables, only=dag.nodes)
+        counter = TableCounter(table, None if weights is None else np.asarray(weights))
     absent = [name for name in dag.nodes if name not in counter.names]
     if absent:
         raise DataError(f"the data have no column for {absent}; they have {list(counter.names)}")

@@ -268,7 +268,7 @@ def test_unreadable_files_are_told(tmp_path):
     with pytest.raises(FileNotFoundError):
         bntk.load(tmp_path / "absent.bif")
     (tmp_path / "bad.bif.gz").write_bytes(b"not gzip")
-    with pytest.raises(ParseError, match=r"bad.bif.gz: not a readable gzip file"):
+    with pytest.raises(ParseError, match=r"bad.bif.gz: not a whole gzip file"):
         bntk.load(tmp_path / "bad.bif.gz")
     (tmp_path / "latin.bif").write_bytes(b"network x {\n}\nvariable \xe9 {")
     with pytest.raises(ParseError, match=r"line 3: not UTF-8"):

@@ -90,7 +90,7 @@ def brute_force(dag: DAG, table: Table, name: str, alpha: float) -> np.ndarray:
         return np.where(totals > 0, counts / totals, 1 / counts.shape[-1])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.sampled_from([0, 0.5, 2]), st.sampled_from([0, 0.3]))
 def test_fitting_equals_brute_force(seed, rows, alpha, missing):
     truth = random_network(seed, 4)
@@ -100,7 +100,7 @@ def test_fitting_equals_brute_force(seed, rows, alpha, missing):
         np.testing.assert_allclose(network.cpt(name).values, brute_force(truth.dag, table, name, alpha), rtol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 50), st.integers(0, 50))
 def test_updating_equals_fitting_all_rows_at_once(seed, first, second):
     truth = random_network(seed, 4)

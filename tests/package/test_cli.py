@@ -12,7 +12,9 @@ def test_the_demo_learns_prints_and_draws(tmp_path, capsys):
     picture = tmp_path / "asia.png"
     assert main(["demo", "--rows", "3000", "--picture", str(picture)]) == 0
     out = capsys.readouterr().out
-    nats = {line[:30].strip(): float(line.split()[-1]) for line in out.splitlines() if line.startswith("  ") and "-" in line}
+    nats = {
+        line[:30].strip(): float(line.split()[-1]) for line in out.splitlines() if line.startswith("  ") and "-" in line
+    }
     assert nats["no arcs"] < nats["dysp -> all (naive Bayes)"] < nats["asia's arcs"] <= nats["the network itself"]
     width, height = struct.unpack(">II", picture.read_bytes()[16:24])
     assert width > 200

@@ -54,7 +54,8 @@ print(hashlib.sha256(b"".join(parts)).hexdigest())
 
 def test_answers_depend_neither_on_the_hash_seed_nor_on_the_threads():
     answers = {
-        run(ANSWERS, PYTHONHASHSEED=seed, BNTK_NUM_THREADS=threads) for seed, threads in [("0", "1"), ("1", "2"), ("7", "3")]
+        run(ANSWERS, PYTHONHASHSEED=seed, BNTK_NUM_THREADS=threads)
+        for seed, threads in [("0", "1"), ("1", "2"), ("7", "3")]
     }
     assert len(answers) == 1
 

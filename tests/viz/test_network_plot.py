@@ -13,7 +13,7 @@ from bntk.graph.layout import layered_layout
 mpl.use("Agg")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 25))
 def test_arcs_point_down_and_nodes_never_overlap(seed, n):
     dag = random_network(seed, n, max_states=1).dag

@@ -1,0 +1,59 @@
+"""Any bytes give a table or one of our errors; never a crash, a hang or another error."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bntk import Table, read_table
+from bntk.errors import BntkError
+from bntk.tabular import tokens
+
+CSV = b'a,b,c\nx,1,"q, r"\ny,2,"say ""hi"""\r\n\xc3\xa9t\xc3\xa9,3,long enough for two words\n,,z\n'
+ARFF = (
+    b"% c\n@relation r\n@attribute a {x,'y z'}\n@attribute n numeric\n@attribute s string\n@data\n"
+    b'x,1,foo\n\'y z\',2.5,"b\\"ar"\n?, ?,?\n'
+)
+SPARSE = b"@relation r\n@attribute a {x,'y z'}\n@attribute n numeric\n@data\n{0 'y z', 1 2}\n{}\n{1 ?}\n"
+
+
+@st.composite
+def mutated(draw, *originals):
+    """A valid file with a few bytes replaced, removed, repeated or inserted."""
+    data = bytearray(draw(st.sampled_from(originals)))
+    pieces = st.sampled_from([b",", b'"', b"\n", b"\r", b"'", b"{", b"}", b"\\", b"%", b"\xff", b"\0", b"?", b" "])
+    for _ in range(draw(st.integers(1, 6))):
+        at = draw(st.integers(0, len(data)))
+        removed = draw(st.integers(0, 5))
+        data[at : at + removed] = draw(pieces | st.binary(max_size=4))
+    return bytes(data)
+
+
+def reads_or_refuses(path, data):
+    path.write_bytes(data)
+    with contextlib.suppress(BntkError):
+        assert isinstance(read_table(path), Table)
+
+
+@pytest.mark.parametrize("span", [8 << 20, 7])
+@pytest.mark.parametrize("name", ["x.csv", "x.arff"])
+def test_any_bytes(tmp_path, name, span, monkeypatch):
+    monkeypatch.setattr(tokens, "SPAN", span)
+    valid = [CSV] if name == "x.csv" else [ARFF, SPARSE]
+    header = b"a,b\n" if name == "x.csv" else b"@relation r\n@attribute a {x}\n@attribute b string\n@data\n"
+
+    @given(
+        mutated(*valid)
+        | st.binary(max_size=60)
+        | st.builds(
+            lambda tail: header + tail, st.text(st.sampled_from("ab,\"\n\r '{}?0\\"), max_size=40).map(str.encode)
+        )
+    )
+    @settings(max_examples=400)
+    def check(data):
+        reads_or_refuses(tmp_path / name, data)
+
+    check()
