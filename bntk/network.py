@@ -219,9 +219,7 @@ def _as_cpt(local: LocalDistribution) -> CPT:
     return local.to_cpt()
 
 
-def _ordered_cpts(
-    dag: DAG, cpts: Iterable[LocalDistribution] | Mapping[str, LocalDistribution]
-) -> tuple[CPT, ...]:
+def _ordered_cpts(dag: DAG, cpts: Iterable[LocalDistribution] | Mapping[str, LocalDistribution]) -> tuple[CPT, ...]:
     """One table a node, in node order, after checking that families and states agree."""
     by_name: dict[str, CPT] = {}
     for local in cpts.values() if isinstance(cpts, Mapping) else cpts:

@@ -42,9 +42,7 @@ class NoisyMax:
     array([0.06, 0.3 , 0.64])
     """
 
-    def __init__(
-        self, child: Variable, effects: Mapping[Variable, ArrayLike], leak: ArrayLike | None = None
-    ) -> None:
+    def __init__(self, child: Variable, effects: Mapping[Variable, ArrayLike], leak: ArrayLike | None = None) -> None:
         self.child = child
         self.parents = tuple(effects)
         self.effects = tuple(_distributions(child, parent, table) for parent, table in effects.items())

@@ -17,9 +17,7 @@ _CHARACTER, _PADDING, _HEIGHT, _LAYERS = 0.088, 0.24, 0.34, 0.85
 _NODE, _HIGHLIGHT, _EDGE, _ARC = "#eef3fa", "#fbd38d", "#3b5b84", "#5a6675"
 
 
-def plot_dag(
-    dag: DAG, *, ax: Axes | None = None, highlight: Iterable[str] = (), title: str | None = None
-) -> Axes:
+def plot_dag(dag: DAG, *, ax: Axes | None = None, highlight: Iterable[str] = (), title: str | None = None) -> Axes:
     """Draw a DAG in layers, arcs pointing downwards.
 
     Parameters
