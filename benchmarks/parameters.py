@@ -40,6 +40,15 @@ def best(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
     return min(times), result
 
 
+def with_plain_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with categories of plain Python strings: pybnesian refuses the string type of pandas 3."""
+    plain = {}
+    for name, column in frame.items():
+        labels = pd.Index(column.cat.categories.tolist(), dtype=object)
+        plain[name] = pd.Categorical.from_codes(column.cat.codes, labels)
+    return pd.DataFrame(plain)
+
+
 def fit_pybnesian(dag: bntk.DAG, frame: pd.DataFrame) -> Any:
     from pybnesian import DiscreteBN
 
@@ -92,7 +101,7 @@ def main() -> None:
 
     truth = alarm()
     table = truth.sample(rows, seed=0)
-    frame = table.to_pandas()
+    frame = with_plain_labels(table.to_pandas())
     dag = truth.dag
     print(f"parameters of alarm (37 tables) from {rows:,} rows, best of several runs, {bntk.n_threads()} threads\n")
     start = time.perf_counter()
