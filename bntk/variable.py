@@ -47,6 +47,8 @@ class Variable:
     def __init__(self, name: str, states: Iterable[State], ordered: bool = False) -> None:
         if not isinstance(name, str) or not name.strip():
             raise DataError(f"a variable needs a name, a string that is not blank; got {name!r}")
+        if isinstance(states, (str, bytes)):
+            raise DataError(f"variable {name!r}: the states must be a list of labels, not the single string {states!r}")
         labels = tuple(plain_state(state) for state in states)
         if not labels:
             raise DataError(f"variable {name!r} has no states; give at least one")

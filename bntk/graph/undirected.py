@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ from bntk.errors import GraphError, UnknownNameError
 Self = TypeVar("Self", bound="NamedNodes")
 
 
-class NamedNodes:
+class NamedNodes(ABC):
     """Named nodes in a given order, compared and hashed by content, never changed.
 
     A subclass sets its attributes with :meth:`_fill` and names them in :meth:`_key`; its ``_trusted`` takes
@@ -23,12 +24,14 @@ class NamedNodes:
     def _fill(self, **attributes: object) -> None:
         self.__dict__.update(attributes)
 
+    @abstractmethod
     def _key(self) -> tuple[Any, ...]:
-        raise NotImplementedError
+        """Everything that the graph is made of."""
 
     @classmethod
+    @abstractmethod
     def _trusted(cls: type[Self], *key: Any) -> Self:
-        raise NotImplementedError
+        """A graph from its key, unchecked."""
 
     def __setattr__(self, attribute: str, value: object) -> None:
         kind = type(self).__name__

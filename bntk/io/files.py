@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import tempfile
@@ -24,6 +25,8 @@ def read_text(path: str | os.PathLike[str]) -> str:
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file in one step: to a temporary one beside it, which then takes its name."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", str(target.parent))
     raw = text.encode("utf-8")
     if target.name.lower().endswith(".gz"):
         raw = gzip.compress(raw, compresslevel=6, mtime=0)

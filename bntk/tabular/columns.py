@@ -50,7 +50,7 @@ def _coded(columns: list[tuple[str, Any]], wanted: Sequence[str] | None) -> Iter
         column = code_column(name, by_name[name])
         if n_rows not in (-1, len(column.codes)):
             raise DataError(
-                f"column {name!r} has {len(column.codes):,} rows, but column {names[0]!r} has {n_rows:,}; all columns "
+                f"column {names[0]!r} has {n_rows:,} rows, but column {name!r} has {len(column.codes):,}; all columns "
                 "need the same number"
             )
         n_rows = len(column.codes)

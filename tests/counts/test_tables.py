@@ -188,6 +188,6 @@ def test_counters_of_different_variables_do_not_add():
 
 def test_caller_cannot_reach_the_weights():
     weights = np.ones(4)
-    counter = TableCounter(Table.from_codes(np.zeros((1, 4), np.uint8), [Variable("a", "xy")]), weights)
+    counter = TableCounter(Table.from_codes(np.zeros((1, 4), np.uint8), [Variable("a", ["x", "y"])]), weights)
     weights[:] = 5
     assert counter.total_weight == 4

@@ -186,7 +186,7 @@ def test_an_unused_unknown_category_is_no_unseen_state():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"a": [1, 2], "b": [1]}, "column 'b' has 1 rows, but column 'a' has 2"),
+        ({"a": [1, 2], "b": [1]}, "column 'a' has 2 rows, but column 'b' has 1"),
         ({"a": [1], " ": [1]}, "column 2 has no name"),
         ({"1": [1], 1: [1]}, "columns 1 and 2 are both named '1'"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "columns 1 and 2 are both named 'a'"),

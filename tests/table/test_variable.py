@@ -83,3 +83,8 @@ def test_numbers_are_sorted_by_value_also_when_they_are_text(numbers):
 def test_digits_inside_text_are_sorted_by_value_however_long():
     long = "9" * 5000
     assert natural_order([f"x{long}", "x10", "x9", "y"]) == ["x9", "x10", f"x{long}", "y"]
+
+
+def test_a_single_string_is_no_list_of_states():
+    with pytest.raises(DataError, match="'a': the states must be a list of labels, not the single string 'yes'"):
+        Variable("a", "yes")
