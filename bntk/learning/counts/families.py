@@ -22,9 +22,6 @@ MOST_SPANS = 16
 # Below this many rows times families (about a millisecond) a thread costs more than it saves.
 WORTH_A_THREAD = 1 << 21
 
-_NO_WEIGHTS = np.empty(0)
-_NO_WEIGHTS.flags.writeable = False
-
 
 @dataclass(frozen=True)
 class FamilyPlan:
@@ -98,7 +95,7 @@ def count_block(plan: FamilyPlan, table: Table, weights: np.ndarray | None, thre
         pointers, offsets = plan.group(*group)
         kernels.count_families(
             table.codes, *rows[span], cards, missing, plan.base, pointers, plan.members, offsets,
-            _NO_WEIGHTS if weights is None else weights, private[span],
+            weights, private[span],
         )  # fmt: skip
 
     run_parallel(count, [(span, group) for span in range(len(rows)) for group in groups], threads)

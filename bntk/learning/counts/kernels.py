@@ -28,15 +28,18 @@ STRETCH = 1 << 16
 SCRATCH = 2048
 LANES = 4
 
+# Functions that only kernels call: neither cached nor callable from Python on their own, which saves compile time.
+inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-@njit(cache=True, nogil=True)
+
+@inner
 def append_digit(index, column, radix):
     """``index * radix + column``, in place."""
     for k in range(index.size):
         index[k] = index[k] * radix + column[k]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def append_columns(codes, start, variables, cards, missing, index, incomplete):
     """Append the codes of some variables to the index of a block of rows; mark the rows with a missing cell."""
     for variable in variables:
@@ -48,7 +51,7 @@ def append_columns(codes, start, variables, cards, missing, index, incomplete):
                 incomplete[k] |= column[k] == absent
 
 
-@njit(cache=True, nogil=True)
+@inner
 def index_block(codes, start, members, cards, missing, base_index, base_incomplete, entries, holes, index, incomplete):
     """Index of a block of rows in one family, after the index of the shared variables.
 
@@ -64,7 +67,7 @@ def index_block(codes, start, members, cards, missing, base_index, base_incomple
                 index[k] = entries
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fold(scratch, slots, packed, table):
     """Add a scratch table of ``slots ** packed`` entries (the first lane) to the table of single rows."""
     size = slots**packed
@@ -82,7 +85,7 @@ def fold(scratch, slots, packed, table):
         table[v] += scratch[v]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def increment_lanes(index, scratch, size):
     """One increment for each index, in turn in four copies of the scratch table."""
     one = np.uint32(1)
@@ -98,7 +101,7 @@ def increment_lanes(index, scratch, size):
         first[index[k]] += one
 
 
-@njit(cache=True, nogil=True)
+@inner
 def add_lanes(index, weights, scratch, size):
     """Add the weight of each index, in turn in four copies of the scratch table."""
     first, second = scratch[:size], scratch[size : 2 * size]
@@ -113,14 +116,14 @@ def add_lanes(index, weights, scratch, size):
         first[index[k]] += weights[k]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sum_lanes(scratch, size):
     """Sum the four copies of the scratch table into the first."""
     for k in range(size):
         scratch[k] = (scratch[k] + scratch[size + k]) + (scratch[2 * size + k] + scratch[3 * size + k])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def rows_per_increment(slots, rows):
     """How many rows are packed into one increment; 0 when even the scratch table of single rows would not pay."""
     limit = min(SCRATCH, rows // 8)
@@ -131,7 +134,7 @@ def rows_per_increment(slots, rows):
     return packed
 
 
-@njit(cache=True, nogil=True)
+@inner
 def count_packed(
     codes, start, stop, members, cards, missing, base_index, base_incomplete, entries, holes, index, incomplete,
     packed, scratch, table
@@ -160,16 +163,17 @@ def count_packed(
     fold(scratch, slots, packed, table)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def count_directly(
     codes, start, stop, members, cards, missing, base_index, base_incomplete, entries, holes, index, incomplete,
     weights, lanes, table
 ):  # fmt: skip
-    """Count one family over a stretch of rows, a row at a time; no weights means weight one."""
+    """Count one family over a stretch of rows, a row at a time; weights of None mean weight one."""
     size = table.size
-    use_lanes = weights.size > 0 and LANES * size <= lanes.size and 8 * size <= stop - start
-    if use_lanes:
-        for k in range(LANES * size):
+    use_lanes = False
+    if weights is not None:
+        use_lanes = LANES * size <= lanes.size and 8 * size <= stop - start
+        for k in range(LANES * size if use_lanes else 0):
             lanes[k] = 0
     for first in range(start, stop, BLOCK):
         rows = min(BLOCK, stop - first)
@@ -179,21 +183,21 @@ def count_directly(
             codes, first, members, cards, missing, base_index[done : done + rows],
             base_incomplete[done : done + rows], entries, holes, block, holed
         )  # fmt: skip
-        if use_lanes:
-            add_lanes(block, weights[first : first + rows], lanes, size)
-        elif weights.size:
-            for k in range(rows):
-                table[block[k]] += weights[first + k]
-        else:
+        if weights is None:
             for k in range(rows):
                 table[block[k]] += 1
-    if use_lanes:
+        elif use_lanes:
+            add_lanes(block, weights[first : first + rows], lanes, size)
+        else:
+            for k in range(rows):
+                table[block[k]] += weights[first + k]
+    if weights is not None and use_lanes:
         sum_lanes(lanes, size)
         for k in range(size):
             table[k] += lanes[k]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def any_missing(missing, variables):
     """One when some of the variables have missing cells, else zero."""
     found = np.int64(0)
@@ -209,8 +213,8 @@ def count_families(codes, start, stop, cards, missing, base, pointers, members, 
 
     ``base`` are the first variables of every family; the others of family ``f`` are
     ``members[pointers[f]:pointers[f + 1]]``. Its table is ``out[offsets[f]:offsets[f + 1]]``: one entry for each
-    configuration, the last variable fastest, and one more that collects the incomplete rows. ``weights`` is empty for
-    plain counts (``out`` of integers), else one a row (``out`` of floats).
+    configuration, the last variable fastest, and one more that collects the incomplete rows. ``weights`` is None for
+    plain counts (``out`` of integers), else one a row (``out`` of floats); each is compiled without the other.
     """
     stretch = min(STRETCH, stop - start)
     base_index = np.empty(stretch, np.uint32)
@@ -231,13 +235,15 @@ def count_families(codes, start, stop, cards, missing, base, pointers, members, 
             table = out[offsets[f] : offsets[f + 1]]
             entries = table.size - 1
             holes = max(any_missing(missing, base), any_missing(missing, others))
-            packed = 0 if weights.size else rows_per_increment(entries + holes, last - first)
-            if packed:
-                count_packed(
-                    codes, first, last, others, cards, missing, base_index, base_incomplete, entries, holes,
-                    narrow, incomplete, packed, scratch, table
-                )  # fmt: skip
-            else:
+            packed = 0
+            if weights is None:
+                packed = rows_per_increment(entries + holes, last - first)
+                if packed:
+                    count_packed(
+                        codes, first, last, others, cards, missing, base_index, base_incomplete, entries, holes,
+                        narrow, incomplete, packed, scratch, table
+                    )  # fmt: skip
+            if not packed:
                 count_directly(
                     codes, first, last, others, cards, missing, base_index, base_incomplete, entries, holes,
                     wide, incomplete, weights, lanes, table
