@@ -31,6 +31,8 @@ _LAZY = {
     "io": "bntk.io",
     "learning": "bntk.learning",
     "priors": "bntk.learning.priors",
+    "score": "bntk.learning.scores:score",
+    "scores": "bntk.learning.scores",
     "viz": "bntk.viz",
 }
 
@@ -50,7 +52,9 @@ if TYPE_CHECKING:
     from bntk.graph.dag import DAG as DAG
     from bntk.io import load as load
     from bntk.learning import priors as priors
+    from bntk.learning import scores as scores
     from bntk.learning.parameters import fit as fit
+    from bntk.learning.scores import score as score
     from bntk.network import BayesianNetwork as BayesianNetwork
     from bntk.noisy import NoisyMax as NoisyMax
     from bntk.noisy import NoisyOr as NoisyOr

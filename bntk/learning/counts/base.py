@@ -39,6 +39,8 @@ class Counter(ABC):
     ----------
     variables : tuple of Variable
     names : tuple of str
+    cards : tuple of int
+        Number of states of each variable.
 
     Examples
     --------
@@ -57,7 +59,7 @@ class Counter(ABC):
         self.variables = tuple(variables)
         self.names = tuple(variable.name for variable in self.variables)
         self._positions = {name: k for k, name in enumerate(self.names)}
-        self._cards = [variable.n_states for variable in self.variables]
+        self.cards = tuple(variable.n_states for variable in self.variables)
 
     @property
     @abstractmethod
@@ -107,7 +109,7 @@ class Counter(ABC):
             Before anything is allocated.
         """
         chosen = [self._find_family(family) for family in families]
-        return self._dense(plan_families(self._cards, (), chosen, max_entries, self.names))
+        return self._dense((), chosen, max_entries)
 
     def extensions(
         self, base: Iterable[str | int], others: Iterable[str | int], *, max_entries: int = MAX_ENTRIES
@@ -129,10 +131,22 @@ class Counter(ABC):
         for (variable,) in chosen:
             if variable in shared:
                 self._refuse_repeat((*shared, variable))
-        return self._dense(plan_families(self._cards, shared, chosen, max_entries, self.names))
+        return self._dense(shared, chosen, max_entries)
 
-    def _dense(self, plan: FamilyPlan) -> list[np.ndarray]:
+    def flat_tables(
+        self, base: Sequence[int], families: Sequence[Sequence[int]], *, max_entries: int = MAX_ENTRIES
+    ) -> tuple[np.ndarray, FamilyPlan]:
+        """The tables of ``(*base, *family)`` for each family in one flat buffer, the form for kernels, and their places.
+
+        Variables are positions, and trusted. The table of family f has the shape ``plan.shapes[f]`` and begins at
+        ``plan.offsets[f]``.
+        """
+        plan = plan_families(self.cards, base, families, max_entries, self.names)
         (flat,) = self._sum_blocks(partial(_count_families, plan))
+        return flat, plan
+
+    def _dense(self, base: Sequence[int], families: Sequence[Sequence[int]], max_entries: int) -> list[np.ndarray]:
+        flat, plan = self.flat_tables(base, families, max_entries=max_entries)
         return plan.tables(flat)
 
     # ---------------------------------------------------------------- tables for scores
@@ -159,9 +173,9 @@ class Counter(ABC):
         if not all(chosen):
             raise DataError("a family needs at least a child; an empty one was given")
         limit = max(self.n_rows, ALWAYS_DENSE)
-        sparse = [len(family) > 1 and math.prod(self._cards[v] for v in family) > limit for family in chosen]
+        sparse = [len(family) > 1 and math.prod(self.cards[v] for v in family) > limit for family in chosen]
         dense = [family for family, is_sparse in zip(chosen, sparse, strict=True) if not is_sparse]
-        tables = iter(self._dense(plan_families(self._cards, (), dense, 2**63, self.names)) if dense else ())
+        tables = iter(self._dense((), dense, 2**63) if dense else ())
         seen = iter(self._sparse([f for f, is_sparse in zip(chosen, sparse, strict=True) if is_sparse], max_entries))
         return [next(seen) if is_sparse else _as_compact(next(tables)) for is_sparse in sparse]
 
@@ -172,7 +186,7 @@ class Counter(ABC):
         totals = next(parts)
         for part in parts:
             totals = [
-                add_compact(total, new, [self._cards[v] for v in family[:-1]])
+                add_compact(total, new, [self.cards[v] for v in family[:-1]])
                 for total, new, family in zip(totals, part, families, strict=True)
             ]
         return totals
@@ -209,8 +223,8 @@ class Counter(ABC):
             features = self._find_family(among)
         if goal in features:
             raise DataError(f"the target {self.variables[goal].name!r} cannot also be one of the variables to pair")
-        n_classes = 1 if goal is None else self._cards[goal]
-        layout = layout_pairs([self._cards[v] for v in features], n_classes, max_entries)
+        n_classes = 1 if goal is None else self.cards[goal]
+        layout = layout_pairs([self.cards[v] for v in features], n_classes, max_entries)
         buffers = self._sum_blocks(partial(count_pairs, features, goal, layout))
         variables = [self.variables[v] for v in features]
         return PairTables(variables, None if goal is None else self.variables[goal], layout, *buffers)

@@ -1,0 +1,455 @@
+"""Scores that are sums over families: each is one formula of the counts of a child given its parents.
+
+Notation, as in the papers: N_ijk rows have child i in state k and its parents in configuration j; N_ij = sum_k N_ijk;
+r states of the child, q parent configurations (seen or not), N rows. Natural logarithms; higher is better.
+
+Missing cells: a row counts for a family when it is complete in it (available cases). Families then see different rows,
+and a family that few rows are complete in looks better than it is, because it has less to explain. Where many cells
+are missing, take ``missing="average"``, which LogLikelihood, AIC and BIC offer.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bntk.graph.dag import DAG
+from bntk.learning.counts import Counter
+from bntk.learning.scores import kernels
+from bntk.learning.scores.base import Score
+from bntk.learning.scores.batch import TableBatch
+
+if TYPE_CHECKING:
+    from bntk.learning.scores.explain import Explanation
+    from bntk.learning.scores.families import FamilyEvaluator
+
+Missing = Literal["available", "average"]
+
+
+class Reach(NamedTuple):
+    """What is known about all families that contain a family, from which a score bounds what they are worth.
+
+    Attributes
+    ----------
+    counts : callable
+        Gives N_ijk of the family itself, an array of shape (m, r); rows are read only when it is called.
+    r, q : number of states of the child, and of its parent configurations
+    n : float
+        Rows of the data.
+    ceiling : float
+        The log-likelihood of the child given all other variables, which no set of parents exceeds.
+    most_configurations, most_seen : float
+        How many parent configurations there can be, and how many of them can have been seen.
+    whole : bool
+        True when no cell is missing and no row is weighted, so that the tables of larger families refine this one.
+    """
+
+    counts: Callable[[], NDArray[Any]]
+    r: int
+    q: float
+    n: float
+    ceiling: float
+    most_configurations: float
+    most_seen: float
+    whole: bool
+
+
+class DecomposableScore(Score):
+    """A score that is a sum over families.
+
+    A score of your own needs only ``name`` and :meth:`family`; everything else follows from it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bntk.learning import scores
+    >>> class Rows(scores.DecomposableScore):
+    ...     name = "rows"
+    ...     def family(self, counts, q=None, n=None):
+    ...         return float(np.sum(counts))
+    >>> scores.score("a -> b", {"a": [0, 1], "b": [1, 1]}, Rows())
+    4.0
+    """
+
+    _equivalent: ClassVar[bool] = False
+
+    @property
+    def equivalent(self) -> bool:
+        """True when Markov-equivalent DAGs have the same score on complete data."""
+        return self._equivalent
+
+    @abstractmethod
+    def family(self, counts: ArrayLike, q: float | None = None, n: float | None = None) -> float:
+        """The score of one family.
+
+        Parameters
+        ----------
+        counts : array_like of shape (m, r)
+            N_ijk with one row for each parent configuration: all of them, or those that were seen. A vector is a
+            child without parents.
+        q : float, optional
+            How many parent configurations exist; by default, as many as there are rows in ``counts``.
+        n : float, optional
+            Rows of the data, for penalties; by default the sum of the counts.
+        """
+
+    def terms(self, counts: ArrayLike, q: float | None = None, n: float | None = None) -> tuple[float, float]:
+        """Fit and penalty of one family; the score is their difference."""
+        return self.family(counts, q, n), 0.0
+
+    def evaluate(self, batch: TableBatch, n: float) -> NDArray[np.float64]:
+        """The score of each family of a batch; ``n`` is the number of rows of the data."""
+        return np.array([self.family(batch.matrix(f), float(batch.qs[f]), n) for f in range(len(batch))])
+
+    def bound(self, reach: Reach) -> float:
+        """A number that the score of no family that contains a family exceeds; infinite when none is known."""
+        return math.inf
+
+    def evaluator(
+        self, counter: Counter, dag: DAG | None = None, *, arc_weights: NDArray[np.float64] | None = None
+    ) -> FamilyEvaluator:
+        """An evaluator of this score on the rows of a counter; see :meth:`Score.evaluator`."""
+        from bntk.learning.scores.families import FamilyEvaluator
+
+        return FamilyEvaluator(self, counter, dag, arc_weights=arc_weights)
+
+    def explain(self, data: Any, child: str, parents: Any = ()) -> Explanation:
+        """The terms of one family; see :func:`bntk.learning.scores.explain.explain`."""
+        from bntk.learning.scores.explain import explain
+
+        return explain(self, data, child, parents)
+
+
+class Rule(NamedTuple):
+    """A score as plain numbers, in the order in which kernels take them; see :mod:`.kernels`."""
+
+    formula: int
+    spread: int = kernels.EACH_CELL
+    alpha: float = 0.0
+    penalty: float = 0.0
+    average: bool = False
+
+
+class KernelScore(DecomposableScore):
+    """A score whose formula is one of those in :mod:`.kernels`, chosen by a :class:`Rule`."""
+
+    @abstractmethod
+    def _rule(self, n: float) -> Rule:
+        """The rule for data of n rows."""
+
+    def family(self, counts: ArrayLike, q: float | None = None, n: float | None = None) -> float:
+        """The score of one family; see :meth:`DecomposableScore.family`."""
+        fit, penalty = self.terms(counts, q, n)
+        return fit - penalty
+
+    def terms(self, counts: ArrayLike, q: float | None = None, n: float | None = None) -> tuple[float, float]:
+        """Fit and penalty of one family; the score is their difference."""
+        table = _as_table(counts)
+        n = float(table.sum()) if n is None else float(n)
+        return kernels.table_terms(table, float(len(table) if q is None else q), *self._rule(n), n)
+
+    def evaluate(self, batch: TableBatch, n: float) -> NDArray[np.float64]:
+        """The score of each family of a batch; ``n`` is the number of rows of the data."""
+        return batch.run(kernels.score_tables, *self._rule(n), n)
+
+    def bound(self, reach: Reach) -> float:
+        """What no family that contains a family exceeds.
+
+        - Likelihood: L - penalty(q), where L is the log-likelihood given all other variables (at most 0); the penalty
+          grows with q (de Campos and Ji 2011, "Efficient structure learning of Bayesian networks using constraints").
+          The fit of SB is no larger than the log-likelihood.
+        - Dirichlet: the smaller of L, since a marginal likelihood is no larger than the maximum, and
+          sum_jk log G(ra) G(a + N_ijk) / (G(ra + N_ijk) G(a)), which further parents reach when they tell the states of
+          the child apart, with the smallest pseudo-count a that they can lead to. For a -> 0 each cell that was seen
+          adds -log r; de Campos and Ji count configurations instead of cells.
+        - fNML: L - sum_j log C(N_ij, r), since C(n + m, r) <= C(n, r) C(m, r).
+        - qNML: L - log C(N, q r) + log C(N, q). C is a polynomial in its number of cells with no negative coefficient,
+          so that the difference grows with q.
+
+        The last three need whole rows; otherwise only L is left.
+        """
+        rule, r = self._rule(reach.n), reach.r
+        if rule.formula == kernels.LIKELIHOOD:
+            return reach.ceiling - rule.penalty * (r - 1) * reach.q
+        if not reach.whole:
+            return reach.ceiling
+        if rule.formula == kernels.DIRICHLET:
+            cells = (1.0, r * reach.most_configurations, r * reach.most_seen)[rule.spread]
+            return min(reach.ceiling, kernels.pure_dirichlet(_as_table(reach.counts()), rule.alpha / cells))
+        if rule.formula == kernels.FNML:
+            return reach.ceiling - kernels.factored_regret(_as_table(reach.counts()))
+        return reach.ceiling - kernels.log_regret(reach.n, reach.q * r) + kernels.log_regret(reach.n, reach.q)
+
+
+@dataclass(frozen=True)
+class LogLikelihood(KernelScore):
+    """The maximum log-likelihood, sum_jk N_ijk log(N_ijk / N_ij). It never falls when a parent is added.
+
+    Parameters
+    ----------
+    missing : {"available", "average"}
+        What a family is worth when cells are missing: the sum over the rows that are complete in it, or the average
+        over these rows times the number of all rows, N LL_i / N_i (node-average likelihood, Balov 2013, "Consistent
+        model selection of discrete Bayesian networks from incomplete data"). A family without any complete row is then
+        worth the uniform distribution, -N log r.
+
+    Examples
+    --------
+    >>> LogLikelihood().family([[2, 2], [0, 3]])
+    -2.772588722239781
+    """
+
+    missing: Missing = "available"
+    name = "loglik"
+    _equivalent = True
+
+    def __post_init__(self) -> None:
+        _check_missing(self.missing)
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.LIKELIHOOD, average=self.missing == "average")
+
+
+@dataclass(frozen=True)
+class AIC(KernelScore):
+    """Akaike's criterion: the log-likelihood minus the number of free parameters, LL - (r - 1) q (Akaike 1974).
+
+    All parent configurations count, seen or not. R's bnlearn has the same scale (-1/2 times the classical one).
+
+    Parameters
+    ----------
+    missing : {"available", "average"}
+        As in :class:`LogLikelihood`.
+    """
+
+    missing: Missing = "available"
+    name = "aic"
+    _equivalent = True
+
+    def __post_init__(self) -> None:
+        _check_missing(self.missing)
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.LIKELIHOOD, penalty=1.0, average=self.missing == "average")
+
+
+@dataclass(frozen=True)
+class BIC(KernelScore):
+    """Bayesian information criterion: LL - (r - 1) q log(N) / 2 (Schwarz 1978); also known as MDL.
+
+    N is the number of all rows (or the sum of their weights), whatever is missing. All parent configurations count,
+    seen or not. R's bnlearn has the same scale (-1/2 times the classical one).
+
+    Parameters
+    ----------
+    missing : {"available", "average"}
+        As in :class:`LogLikelihood`.
+    """
+
+    missing: Missing = "available"
+    name = "bic"
+    _equivalent = True
+
+    def __post_init__(self) -> None:
+        _check_missing(self.missing)
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.LIKELIHOOD, penalty=_half_log(n), average=self.missing == "average")
+
+
+@dataclass(frozen=True)
+class BDeu(KernelScore):
+    """Bayesian Dirichlet equivalent uniform: the log marginal likelihood with alpha_ijk = ess / (q r).
+
+        sum_j [log G(ess / q) / G(ess / q + N_ij) + sum_k log G(alpha_ijk + N_ijk) / G(alpha_ijk)]
+
+    (Buntine 1991; Heckerman, Geiger and Chickering 1995), with G the gamma function.
+
+    Parameters
+    ----------
+    ess : float
+        Equivalent sample size: how many rows the uniform prior is worth.
+    """
+
+    ess: float = 1.0
+    name = "bdeu"
+    _equivalent = True
+
+    def __post_init__(self) -> None:
+        _check_positive("the equivalent sample size ess", self.ess)
+
+    @classmethod
+    def per_class(cls, alpha_c: float, n_classes: int) -> BDeu:
+        """The score whose families have an equivalent sample of ``alpha_c`` rows *in each class*.
+
+        For a feature x_i with the class and a feature x_j as parents, alpha_{x_i x_j | c} = alpha_c / (r_i r_j): the
+        class-conditional equivalent sample size of Maua's lecture, section 3. It keeps likelihood equivalence, so the
+        weight of a pair of features given the class does not depend on the direction of the arc. Numbers from 1 to 5
+        are usual.
+
+        Examples
+        --------
+        >>> BDeu.per_class(2.0, n_classes=3)
+        BDeu(ess=6.0)
+        """
+        if n_classes < 1:
+            raise ValueError(f"the number of classes must be at least 1, not {n_classes!r}")
+        return cls(alpha_c * n_classes)
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.DIRICHLET, kernels.ALL_CELLS, float(self.ess))
+
+
+@dataclass(frozen=True)
+class BDs(KernelScore):
+    """Bayesian Dirichlet sparse: as BDeu, with the prior spread over the parent configurations that were seen.
+
+    alpha_ijk = ess / (q' r), with q' the number of configurations with N_ij > 0 (Scutari 2016, "An empirical-Bayes
+    score for discrete Bayesian networks"). Equivalent DAGs have the same score only where everything was seen.
+
+    Parameters
+    ----------
+    ess : float
+        Equivalent sample size.
+    """
+
+    ess: float = 1.0
+    name = "bds"
+
+    def __post_init__(self) -> None:
+        _check_positive("the equivalent sample size ess", self.ess)
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.DIRICHLET, kernels.SEEN_CELLS, float(self.ess))
+
+
+@dataclass(frozen=True)
+class HGC(KernelScore):
+    """The measure of Heckerman, Geiger and Chickering with alpha_ijk = alpha for every cell.
+
+        Q_HGC = sum_j [log G(alpha_ij) / G(alpha_ij + N_ij) + sum_k log G(alpha_ijk + N_ijk) / G(alpha_ijk)],
+
+    alpha_ij = r alpha (Mach and Mraz, "Quality measures for Bayesian network classifier design", eq. 3). The prior over
+    structures is uniform and left out.
+
+    Parameters
+    ----------
+    alpha : float
+        Pseudo-count of each cell; 1 is the K2 score, 0.5 Jeffreys' prior.
+    """
+
+    alpha: float = 1.0
+    name = "hgc"
+
+    def __post_init__(self) -> None:
+        _check_positive("the pseudo-count alpha", self.alpha)
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.DIRICHLET, kernels.EACH_CELL, float(self.alpha))
+
+
+@dataclass(frozen=True)
+class K2(KernelScore):
+    """The score of Cooper and Herskovits (1992): sum_j [log (r - 1)! / (N_ij + r - 1)! + sum_k log N_ijk!].
+
+    It is HGC with alpha = 1.
+    """
+
+    name = "k2"
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.DIRICHLET, kernels.EACH_CELL, 1.0)
+
+
+@dataclass(frozen=True)
+class SB(KernelScore):
+    """The standard Bayesian measure: posterior of structure and parameters at their mode, with the penalty of BIC.
+
+        Q_SB = sum_jk (N_ijk + alpha - 1) log((N_ijk + alpha - 1) / (N_ij + r alpha - r)) - (r - 1) q log(N) / 2
+
+    (Mach and Mraz, "Quality measures for Bayesian network classifier design", eq. 8, with alpha_ijk = alpha for every
+    cell). Configurations without rows contribute too when alpha > 1. With alpha = 1 it is BIC.
+
+    Parameters
+    ----------
+    alpha : float
+        Dirichlet parameter of each cell, at least 1: below that the density of the parameters has no mode inside, and a
+        cell without rows would be the logarithm of a negative number.
+    """
+
+    alpha: float = 2.0
+    name = "sb"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.alpha) and self.alpha >= 1):
+            raise ValueError(
+                f"SB needs a finite alpha of at least 1, not {self.alpha!r}: below 1 the posterior of the parameters "
+                "has no mode (eq. 8 takes logarithms of N_ijk + alpha - 1)"
+            )
+
+    @property
+    def equivalent(self) -> bool:
+        """True for alpha = 1, where it is BIC."""
+        return self.alpha == 1
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.LIKELIHOOD, alpha=self.alpha - 1.0, penalty=_half_log(n))
+
+
+@dataclass(frozen=True)
+class FNML(KernelScore):
+    """Factorised normalised maximum likelihood: LL - sum_j log C(N_ij, r) (Silander, Roos, Kontkanen, Myllymaki 2008).
+
+    C(n, r) is the sum of the maximum likelihoods of all sequences of n rows over r states. It has no parameters. C is
+    computed exactly for every n (R's bnlearn approximates it for n > 1000).
+    """
+
+    name = "fnml"
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.FNML)
+
+
+@dataclass(frozen=True)
+class QNML(KernelScore):
+    """Quotient normalised maximum likelihood: LL - log C(N, q r) + log C(N, q).
+
+    (Silander, Leppa-aho, Jaasaari and Roos 2018, "Quotient normalized maximum likelihood criterion for learning
+    Bayesian network structures".) C as in :class:`FNML`, computed exactly; R's bnlearn approximates it for N > 1000 or
+    more than 100 cells.
+    """
+
+    name = "qnml"
+    _equivalent = True
+
+    def _rule(self, n: float) -> Rule:
+        return Rule(kernels.QNML)
+
+
+def _as_table(counts: ArrayLike) -> NDArray[Any]:
+    """Counts as an array of the shape (m, r, 1) of one of the two types that kernels are compiled for."""
+    table = np.atleast_2d(np.asarray(counts))
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise ValueError(f"counts must have the shape (configurations, states), not {np.shape(counts)}")
+    kind = np.float64 if table.dtype.kind == "f" else np.int64
+    return np.array(table, dtype=kind, order="C")[:, :, None]  # a copy: kernels would be compiled anew for a view
+
+
+def _half_log(n: float) -> float:
+    return 0.5 * math.log(max(n, 1.0))
+
+
+def _check_positive(what: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{what} must be a positive number, not {value!r}")
+
+
+def _check_missing(missing: str) -> None:
+    if missing not in ("available", "average"):
+        raise ValueError(f"missing={missing!r} is not known; the choices are 'available' and 'average'")

@@ -1,0 +1,236 @@
+"""What families are worth: counted in batches, scored once, remembered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.learning.counts import Counter
+from bntk.learning.counts.base import ALWAYS_DENSE
+from bntk.learning.scores.batch import (
+    MOST_CONFIGURATIONS,
+    TableBatch,
+    dense_batch,
+    extension_batch,
+    gather,
+    gather_compact,
+    margins,
+    pair_batch,
+    single_batch,
+)
+from bntk.learning.scores.decomposable import DecomposableScore, LogLikelihood, Reach
+
+#: A family: the child, and its parents ascending; all of them positions.
+Family = tuple[int, tuple[int, ...]]
+
+# Tables are counted in batches of about so many entries (128 MB).
+BATCH_ENTRIES = 1 << 24
+
+
+class FamilyStore:
+    """A score on the rows of a counter, family by family.
+
+    Attributes
+    ----------
+    n_evaluated : int
+        Families evaluated so far.
+    complete : boolean array of shape (n,)
+        The columns without missing cells, as their counts tell.
+    """
+
+    def __init__(self, score: DecomposableScore, counter: Counter) -> None:
+        self.score = score
+        self.counter = counter
+        self.n_evaluated = 0
+        self._cards = [variable.n_states for variable in counter.variables]
+        self._rows = float(counter.total_weight)
+        self._dense_limit = max(counter.n_rows, ALWAYS_DENSE)
+        self._known: dict[Family, float] = {}
+        self._ceilings: dict[int, float] = {}
+        self.complete = self._evaluate_singles()
+        self._all_complete = bool(self.complete.all())
+        self._all_configurations = math.prod(self._cards)
+
+    def _evaluate_singles(self) -> NDArray[np.bool_]:
+        """Evaluate every variable without parents; returns which columns are complete."""
+        tables = self.counter.tables([[v] for v in range(len(self._cards))])
+        if tables:
+            self._evaluate_tables([(v, ()) for v in range(len(tables))], gather(tables, 1, self._cards, 1))
+        sums = np.array([float(table.sum()) for table in tables])
+        return np.asarray(sums >= self._rows * (1 - 1e-12), dtype=bool)  # weights are summed in another order
+
+    def remember(self, family: Family, value: float) -> None:
+        """Keep what a family is worth."""
+        self._known[family] = value
+
+    def values(self, families: Sequence[Family]) -> list[float]:
+        """What families are worth; rows are read once for all that are new."""
+        new = [family for family in dict.fromkeys(families) if family not in self._known]
+        if new:
+            self._evaluate(new)
+        return [self._known[family] for family in families]
+
+    def _evaluate(self, families: list[Family]) -> None:
+        """Count and score families: densely, or only what was seen where the table would be larger than the data."""
+        sizes = [self._size(family) for family in families]
+        dense = [(family, size) for family, size in zip(families, sizes) if size <= self._dense_limit]
+        large = [(f, self.counter.n_rows * self._cards[f[0]]) for f, s in zip(families, sizes) if s > self._dense_limit]
+        for batch in _in_batches(dense):
+            self._evaluate_tables(batch, dense_batch(self.counter, batch))
+        for batch in _in_batches(large):
+            tables = self.counter.compact([(*parents, child) for child, parents in batch])
+            self._evaluate_tables(batch, gather_compact(tables))
+
+    def _evaluate_tables(self, families: list[Family], batch: TableBatch) -> None:
+        values = self.score.evaluate(batch, self._rows)
+        self._known.update(zip(families, values.tolist(), strict=True))
+        self.n_evaluated += len(families)
+
+    def _size(self, family: Family) -> int:
+        """Entries of the dense table of a family."""
+        return math.prod(self._cards[v] for v in family[1]) * self._cards[family[0]]
+
+    # ---------------------------------------------------------------- families that differ by one parent
+
+    def toggled(self, family: Family, others: list[int]) -> NDArray[np.float64]:
+        """What a family is worth with each of some variables added to its parents, or removed when it is one."""
+        child, parents = family
+        values = np.empty(len(self._cards))
+        room = self._dense_limit // self._size(family)
+        added = [x for x in others if x not in parents]
+        dense = [x for x in added if self._cards[x] <= room]
+        extended = self._evaluate_larger(family, dense, values)
+        if len(dense) < len(added):
+            large = [x for x in added if self._cards[x] > room]
+            values[large] = self.values([(child, tuple(sorted((*parents, x)))) for x in large])
+        if len(added) < len(others):
+            removed = [x for x in others if x in parents]
+            smaller = [(child, tuple(p for p in parents if p != x)) for x in removed]
+            self._evaluate_smaller(family, [f for f in smaller if f not in self._known], extended)
+            values[removed] = self.values(smaller)
+        return values[others]
+
+    def _evaluate_larger(
+        self, family: Family, added: list[int], values: NDArray[np.float64]
+    ) -> tuple[TableBatch, int] | None:
+        """Fill in what a family is worth with each variable added; returns a table that its own is the sum of."""
+        child, parents = family
+        extended = None
+        largest = self._size(family) * max((self._cards[x] for x in added), default=1)
+        step = max(1, BATCH_ENTRIES // largest)
+        for start in range(0, len(added), step):
+            part = added[start : start + step]
+            batch = extension_batch(self.counter, parents, child, part)
+            values[part] = self.score.evaluate(batch, self._rows)
+            self.n_evaluated += len(part)
+            extended = next(((batch, f) for f, x in enumerate(part) if self.complete[x]), extended)
+        return extended
+
+    def _evaluate_smaller(self, family: Family, smaller: list[Family], extended: tuple[TableBatch, int] | None) -> None:
+        """Evaluate families with one parent less by summing out axes of the table of the family, where that is right.
+
+        With missing cells other rows would count, and a table larger than the data is not made.
+        """
+        child, parents = family
+        if not smaller or not self.complete[[child, *parents]].all() or self._size(family) > self._dense_limit:
+            return
+        if extended is None:
+            (counts,) = self.counter.tables([(*parents, child)])
+        else:
+            batch, f = extended
+            counts = batch.table(f).sum(axis=-1)
+        counts = counts.reshape([self._cards[v] for v in (*parents, child)])
+        axes = [next(k for k, p in enumerate(parents) if p not in kept) for _, kept in smaller]
+        sums = [counts.sum(axis=k) for k in axes]
+        self._evaluate_tables(smaller, gather(sums, [s.size // s.shape[-1] for s in sums], self._cards[child], 1))
+
+    # ---------------------------------------------------------------- all pairs
+
+    @property
+    def pairs_fit(self) -> bool:
+        """True when the tables of all pairs are small enough to be counted at once."""
+        return sum(self._cards) ** 2 < 2 * BATCH_ENTRIES
+
+    def all_pairs(self) -> NDArray[np.float64]:
+        """What each variable (row) is worth with each other one (column) as its only parent."""
+        batch, tails, heads = pair_batch(self.counter.pairs())
+        values = np.full((len(self._cards),) * 2, np.nan)
+        values[heads, tails] = self.score.evaluate(batch, self._rows)
+        self.n_evaluated += len(batch)
+        return values
+
+    def pair_gains(self, target: int | None, chosen: list[int], same_rows: bool) -> NDArray[np.float64]:
+        """What each variable (row: tail) adds as a parent of each other one (column: head), given the target."""
+        pairs = self.counter.pairs(target, chosen)
+        batch, tails, heads = pair_batch(pairs)
+        result = np.full((len(self._cards),) * 2, np.nan)
+        if not len(batch):
+            return result
+        gains = self.score.evaluate(batch, self._rows)
+        members = chosen if target is None else [*chosen, target]
+        if same_rows and not self.complete[members].all():
+            gains -= self.score.evaluate(margins(batch), self._rows)
+        else:
+            gains -= self.score.evaluate(single_batch(pairs), self._rows)[heads]
+        self.n_evaluated += len(batch)
+        index = np.array(chosen)
+        result[index[tails], index[heads]] = gains
+        return result
+
+    # ---------------------------------------------------------------- bounds
+
+    def bounds(self, families: Sequence[Family]) -> NDArray[np.float64]:
+        """What no family with more parents is worth more than; rows are read at most once."""
+
+        @cache
+        def tables() -> list[NDArray[Any]]:
+            return [t.counts for t in self.counter.compact([(*parents, child) for child, parents in families])]
+
+        def bound(f: int) -> float:
+            value = self.score.bound(self._reach(families[f], lambda: tables()[f]))
+            return value + 1e-11 * (1 + abs(value)) if math.isfinite(value) else value  # room for rounding
+
+        return np.array([bound(f) for f in range(len(families))], dtype=np.float64)
+
+    def _reach(self, family: Family, counts: Callable[[], NDArray[Any]]) -> Reach:
+        r = self._cards[family[0]]
+        most = min(self._all_configurations // r, MOST_CONFIGURATIONS)
+        return Reach(
+            counts=counts,
+            r=r,
+            q=float(min(self._size(family) // r, MOST_CONFIGURATIONS)),
+            n=self._rows,
+            ceiling=self._ceiling(family[0]),
+            most_configurations=float(most),
+            most_seen=float(max(1, min(most, self.counter.n_rows))),
+            whole=self._all_complete and not self.counter.weighted,
+        )
+
+    def _ceiling(self, child: int) -> float:
+        """The log-likelihood of a child given all other variables; with missing cells other rows would count: 0."""
+        if not self._all_complete:
+            return 0.0
+        if child not in self._ceilings:
+            others = [v for v in range(len(self._cards)) if v != child]
+            (table,) = self.counter.compact([(*others, child)])
+            self._ceilings[child] = LogLikelihood().family(table.counts)
+        return self._ceilings[child]
+
+
+def _in_batches(sized: list[tuple[Family, int]]) -> Iterator[list[Family]]:
+    """Cut families with the sizes of their tables into batches that fit in memory."""
+    batch: list[Family] = []
+    entries = 0
+    for family, size in sized:
+        if batch and entries + size > BATCH_ENTRIES:
+            yield batch
+            batch, entries = [], 0
+        batch.append(family)
+        entries += size
+    if batch:
+        yield batch
