@@ -33,6 +33,10 @@ _LAZY = {
     "priors": "bntk.learning.priors",
     "score": "bntk.learning.scores:score",
     "scores": "bntk.learning.scores",
+    "Space": "bntk.learning.space:Space",
+    "Group": "bntk.learning.space:Group",
+    "Link": "bntk.learning.space:Link",
+    "spaces": "bntk.learning.spaces",
     "viz": "bntk.viz",
 }
 
@@ -53,8 +57,12 @@ if TYPE_CHECKING:
     from bntk.io import load as load
     from bntk.learning import priors as priors
     from bntk.learning import scores as scores
+    from bntk.learning import spaces as spaces
     from bntk.learning.parameters import fit as fit
     from bntk.learning.scores import score as score
+    from bntk.learning.space import Group as Group
+    from bntk.learning.space import Link as Link
+    from bntk.learning.space import Space as Space
     from bntk.network import BayesianNetwork as BayesianNetwork
     from bntk.noisy import NoisyMax as NoisyMax
     from bntk.noisy import NoisyOr as NoisyOr

@@ -30,6 +30,10 @@ class CycleError(GraphError):
         return type(self), (self.cycle,)
 
 
+class SpaceError(GraphError):
+    """Constraints on a structure that contradict each other, or a structure or move that they do not allow."""
+
+
 class NetworkError(BntkError, ValueError):
     """A probability table or network whose parts do not agree."""
 

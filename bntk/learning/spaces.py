@@ -1,0 +1,321 @@
+"""Named spaces: the structures of the usual networks and classifiers, each a few rules on top of :class:`Space`.
+
+For classifiers the nodes are the features, in the order given, and then the class variable or variables;
+:meth:`Space.reorder` changes that. No arc leads from a feature into a class, except in :func:`general`. More
+constraints are added by ``space.restrict(...)`` or ``space & other``.
+
+Semi-naive Bayes (features joined into groups that are fully dependent within and independent of each other given the
+class; Pazzani 1996) is not here: bringing a third feature into a group of two adds two arcs at once, so no chain of
+legal structures with one arc changed at a time leads there. It needs a search of its own whose steps are joining and
+leaving out; any structure of it is legal in :func:`ban` or, with features left out, in :func:`augmented` with a ``dag``
+shape and discarding class arcs.
+
+References
+----------
+.. [1] C. Chow, C. Liu. Approximating discrete probability distributions with dependence trees. IEEE Transactions on
+   Information Theory 14, 1968.
+.. [2] M. Minsky. Steps toward artificial intelligence. Proceedings of the IRE 49, 1961.
+.. [3] P. Langley, S. Sage. Induction of selective Bayesian classifiers. UAI 1994.
+.. [4] N. Friedman, D. Geiger, M. Goldszmidt. Bayesian network classifiers. Machine Learning 29, 1997.
+.. [5] M. Sahami. Learning limited dependence Bayesian classifiers. KDD 1996.
+.. [6] E. Keogh, M. Pazzani. Learning the structure of augmented Bayesian classifiers. International Journal on
+   Artificial Intelligence Tools 11, 2002.
+.. [7] M. Mach, M. Mráz. Quality measures for Bayesian network classifier design.
+.. [8] G. Webb, J. Boughton, Z. Wang. Not so naive Bayes: aggregating one-dependence estimators. Machine Learning 58,
+   2005.
+.. [9] L. van der Gaag, P. de Waal. Multi-dimensional Bayesian network classifiers. PGM 2006.
+.. [10] C. Bielza, G. Li, P. Larrañaga. Multi-dimensional classification with Bayesian networks. International Journal
+   of Approximate Reasoning 52, 2011.
+.. [11] G. Rebane, J. Pearl. The recovery of causal poly-trees from statistical data. UAI 1987.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bntk.errors import SpaceError
+from bntk.graph.undirected import unknown_node
+from bntk.learning.space import Group, Link, Space
+
+# Networks without a class
+
+
+def dag(nodes: Iterable[str], **constraints: Any) -> Space:
+    """Any directed acyclic graph.
+
+    Parameters
+    ----------
+    nodes : iterable of str
+    **constraints
+        Those of :class:`Space`: ``required``, ``forbidden``, ``tiers``, ``max_parents``, ``arc_weights``.
+
+    Examples
+    --------
+    >>> dag(["rain", "sprinkler", "wet"], forbidden=[("wet", "rain")], max_parents=2)
+    <Space of 3 nodes: forbidden wet -> rain>
+    """
+    return Space(nodes, **constraints)
+
+
+def general(
+    nodes: Iterable[str], target: str, max_parents: int | Mapping[str, int] | None = None, **constraints: Any
+) -> Space:
+    """Any directed acyclic graph, the class anywhere in it: it may have parents as well as children ([4]_)."""
+    names = tuple(nodes)
+    if target not in names:
+        raise unknown_node(target, names, " (the class)")
+    return Space(names, max_parents=max_parents, **constraints)
+
+
+def tree(nodes: Iterable[str], root: str | None = None) -> Space:
+    """Trees: every node but one root has exactly one parent (Chow and Liu [1]_).
+
+    Examples
+    --------
+    >>> print(tree(["A", "B", "C"], root="B").start())
+    A <- B -> C
+    """
+    names = tuple(nodes)
+    return Space(names, groups=[Group(names, "tree", root=root)])
+
+
+def forest(nodes: Iterable[str]) -> Space:
+    """Forests: every node has at most one parent (Chow and Liu [1]_, less the arcs that do not pay)."""
+    names = tuple(nodes)
+    return Space(names, groups=[Group(names, "forest")])
+
+
+def polytree(nodes: Iterable[str], max_parents: int | Mapping[str, int] | None = None) -> Space:
+    """Polytrees: no cycles even when directions are ignored, so at most one path between two nodes ([11]_)."""
+    names = tuple(nodes)
+    return Space(names, groups=[Group(names, "polytree")], max_parents=max_parents)
+
+
+# Classifiers with one class
+
+
+def augmented(
+    features: Iterable[str],
+    target: str,
+    shape: str = "dag",
+    class_arcs: str = "all",
+    *,
+    k: int | None = None,
+    root: str | None = None,
+    max_parents: int | None = None,
+) -> Space:
+    """Augmented naive Bayes: a class without parents, arcs from it to features, and a shape among the features.
+
+    Parameters
+    ----------
+    features : iterable of str
+    target : str
+    shape : str
+        Shape of the subgraph among the features, see :class:`Group`.
+    class_arcs : {"all", "optional", "discard"}
+        Whether every feature is a child of the class; need not be; or must be to have any arcs at all.
+    k, root
+        Of the :class:`Group` of the features.
+    max_parents : int, optional
+        Largest number of parents of a feature, the class included.
+
+    Examples
+    --------
+    >>> augmented(["x1", "x2", "x3"], "y", "polytree", "optional")
+    <Space of 4 nodes: polytree over x1, x2, x3; optional arcs from y to x1, x2, x3>
+    """
+    names = tuple(features)
+    _refuse_common(names, (target,))
+    return Space(
+        (*names, target),
+        groups=[Group(names, shape, k=k, root=root)],
+        links=[Link((target,), names, class_arcs)],
+        max_parents=max_parents,
+    )
+
+
+def naive_bayes(features: Iterable[str], target: str) -> Space:
+    """The class is the parent of every feature, and there are no other arcs: a single structure ([2]_).
+
+    Examples
+    --------
+    >>> naive_bayes(["x1", "x2"], "y").start().arcs
+    (('y', 'x1'), ('y', 'x2'))
+    """
+    return augmented(features, target, "empty")
+
+
+def selective_naive_bayes(features: Iterable[str], target: str) -> Space:
+    """The class is the parent of some features, and there are no other arcs (Langley and Sage [3]_)."""
+    return augmented(features, target, "empty", "optional")
+
+
+def tan(features: Iterable[str], target: str, root: str | None = None) -> Space:
+    """Tree-augmented naive Bayes: the class is the parent of every feature, and the features form a tree ([4]_).
+
+    Examples
+    --------
+    >>> dag = tan(["x1", "x2", "x3"], "y", root="x2").start()
+    >>> dag.parents("x1"), dag.parents("x2"), dag.parents("x3")
+    (('x2', 'y'), ('y',), ('x2', 'y'))
+    """
+    return augmented(features, target, "tree", root=root)
+
+
+def fan(features: Iterable[str], target: str) -> Space:
+    """Forest-augmented naive Bayes: the class is the parent of every feature, and the features form a forest.
+
+    Each feature has at most one other feature as parent; the space of the greedy search TAN-HC ([6]_).
+    """
+    return augmented(features, target, "forest")
+
+
+def stan(features: Iterable[str], target: str, root: str | None = None) -> Space:
+    """Selective TAN: the features form a tree, and the class is the parent of some of them ([7]_).
+
+    The structure without any class arc is legal here, as the search begins with it.
+    """
+    return augmented(features, target, "tree", "optional", root=root)
+
+
+def stand(features: Iterable[str], target: str, root: str | None = None) -> Space:
+    """Selective TAN with discarding: as :func:`stan`, but only children of the class are in the tree ([7]_).
+
+    A feature that the class does not point to has no arcs. The structure without any arc is legal here.
+    """
+    return augmented(features, target, "tree", "discard", root=root)
+
+
+def sfan(features: Iterable[str], target: str) -> Space:
+    """Selective FAN: the features form a forest, and the class is the parent of some of them; see :func:`stan`."""
+    return augmented(features, target, "forest", "optional")
+
+
+def sfand(features: Iterable[str], target: str) -> Space:
+    """Selective FAN with discarding: children of the class form a forest, other features have no arcs.
+
+    See :func:`stand`.
+    """
+    return augmented(features, target, "forest", "discard")
+
+
+def ban(features: Iterable[str], target: str, max_parents: int | None = None) -> Space:
+    """Bayesian network augmented naive Bayes: the class is the parent of every feature; any DAG among these ([4]_).
+
+    Parameters
+    ----------
+    features : iterable of str
+    target : str
+    max_parents : int, optional
+        Largest number of parents of a feature, the class included.
+    """
+    return augmented(features, target, "dag", max_parents=max_parents)
+
+
+def kdb(features: Iterable[str], target: str, k: int) -> Space:
+    """K-dependence classifiers: every feature has the class and at most ``k`` features as parents (Sahami [5]_).
+
+    Naive Bayes is ``k=0``, and :func:`fan` is ``k=1``.
+    """
+    return augmented(features, target, "kdb", k=k)
+
+
+def spode(features: Iterable[str], target: str, superparent: str | None = None) -> Space:
+    """Superparent one-dependence: the class and one feature, the superparent, are parents of all others ([6]_, [8]_).
+
+    Without a chosen ``superparent`` there is one structure for each feature.
+
+    Examples
+    --------
+    >>> dag = spode(["x1", "x2", "x3"], "y", superparent="x3").start()
+    >>> dag.parents("x1"), dag.parents("x2"), dag.parents("x3")
+    (('x3', 'y'), ('x3', 'y'), ('y',))
+    """
+    return augmented(features, target, "star", root=superparent)
+
+
+# Classifiers with several classes
+
+
+def mdbnc(
+    features: Iterable[str],
+    targets: Iterable[str],
+    *,
+    classes: str = "tree",
+    bridge: str = "optional",
+    feature_shape: str = "forest",
+    max_bridge_parents: int | None = None,
+    class_k: int | None = None,
+    feature_k: int | None = None,
+    class_root: str | None = None,
+    feature_root: str | None = None,
+    max_parents: int | Mapping[str, int] | None = None,
+) -> Space:
+    """Multi-dimensional Bayesian network classifiers: class, bridge and feature subgraphs ([9]_, [10]_).
+
+    The class subgraph has the arcs among the classes, the feature subgraph those among the features, and the bridge
+    subgraph those from classes to features. There is no arc from a feature into a class.
+
+    Parameters
+    ----------
+    features, targets : iterable of str
+    classes, feature_shape : str
+        Shapes of the class and the feature subgraph, see :class:`Group`.
+    bridge : {"all", "optional", "discard", "none"}
+        Mode of the arcs from classes to features, see :class:`Link`.
+    max_bridge_parents : int, optional
+        Largest number of classes that are parents of one feature.
+    class_k, feature_k : int, optional
+        ``k`` of the two shapes, where one is ``"kdb"``.
+    class_root, feature_root : str, optional
+        Chosen roots of the two shapes; a star of classes has its superparent class here.
+    max_parents : int or mapping, optional
+        Largest number of parents of any kind.
+
+    Examples
+    --------
+    >>> mdbnc(["x1", "x2"], ["y1", "y2"], classes="dag", feature_shape="empty", max_bridge_parents=1)
+    <Space of 4 nodes: DAG over y1, y2; empty graph over x1, x2;
+    optional arcs from y1, y2 to x1, x2, at most 1 into each>
+    """
+    inputs, outputs = tuple(features), tuple(targets)
+    _refuse_common(inputs, outputs)
+    return Space(
+        (*inputs, *outputs),
+        groups=[
+            Group(outputs, classes, k=class_k, root=class_root),
+            Group(inputs, feature_shape, k=feature_k, root=feature_root),
+        ],
+        links=[Link(outputs, inputs, bridge, max_parents=max_bridge_parents)],
+        max_parents=max_parents,
+    )
+
+
+def multi_naive_bayes(features: Iterable[str], targets: Iterable[str], bridge: str = "optional") -> Space:
+    """Multi-dimensional naive Bayes: arcs from classes to features only ([9]_).
+
+    With ``bridge="all"`` every class is a parent of every feature, and there is a single structure.
+    """
+    return mdbnc(features, targets, classes="empty", bridge=bridge, feature_shape="empty")
+
+
+def multi_tan(features: Iterable[str], targets: Iterable[str], bridge: str = "optional") -> Space:
+    """Multi-dimensional tree-augmented naive Bayes: a tree of classes, a tree of features, and a bridge ([9]_)."""
+    return mdbnc(features, targets, classes="tree", bridge=bridge, feature_shape="tree")
+
+
+def multi_one_dependence(features: Iterable[str], targets: Sequence[str], superparent: str) -> Space:
+    """One member of the average multi-dimensional one-dependence classifier.
+
+    One class is the parent of all other classes, any classes are parents of features, and there are no arcs among
+    features (Antonucci, Corani, Mauá, Gabaglio: An ensemble of Bayesian networks for multilabel classification, IJCAI
+    2013).
+    """
+    return mdbnc(features, targets, classes="star", feature_shape="empty", class_root=superparent)
+
+
+def _refuse_common(features: Sequence[str], targets: Sequence[str]) -> None:
+    both = [name for name in targets if name in features]
+    if both:
+        raise SpaceError(f"a variable is either a feature or a class, not both: {', '.join(map(repr, both))}")
