@@ -1,0 +1,446 @@
+"""Inner loops of the searches, compiled: spanning trees, sums over subsets, climbing over orders.
+
+They trust their arguments and release the GIL. Nodes are positions; ``-inf`` is an arc that may not be.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-decorators, no-check-untyped-defs
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+NONE = -1
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+
+# ------------------------------------------------------------------------------------------------ spanning trees
+
+
+@njit(cache=True, nogil=True)
+def _is_better_edge(weight, a, b, other_weight, c, d):
+    """Whether edge (a, b) goes before (c, d): the heavier first, then by the smaller end, then by the larger one."""
+    if weight != other_weight:
+        return weight > other_weight
+    if min(a, b) != min(c, d):
+        return min(a, b) < min(c, d)
+    return max(a, b) < max(c, d)
+
+
+@njit(cache=True, nogil=True)
+def spanning_tree(weights):
+    """The maximum spanning tree of each component of a symmetric matrix, by Prim's algorithm.
+
+    Returns, for each node, the node that it was joined to, or -1 for the first node of a component. Edges are ordered
+    completely, ties by column order, so that the tree is the one that Kruskal's algorithm finds, whatever the start.
+    """
+    n = weights.shape[0]
+    joined = np.full(n, NONE)
+    near = np.full(n, NONE)
+    inside = np.zeros(n, np.bool_)
+    for _ in range(n):
+        chosen = NONE
+        for v in range(n):
+            if inside[v] or near[v] == NONE:
+                continue
+            if chosen == NONE or _is_better_edge(
+                weights[near[v], v], near[v], v, weights[near[chosen], chosen], near[chosen], chosen
+            ):
+                chosen = v
+        if chosen == NONE:  # nothing can be reached: the first node that is left starts a component
+            chosen = 0
+            while inside[chosen]:
+                chosen += 1
+        else:
+            joined[chosen] = near[chosen]
+        inside[chosen] = True
+        for v in range(n):
+            if inside[v] or weights[chosen, v] == -np.inf:
+                continue
+            if near[v] == NONE or _is_better_edge(weights[chosen, v], chosen, v, weights[near[v], v], near[v], v):
+                near[v] = chosen
+    return joined
+
+
+@njit(cache=True, nogil=True)
+def arborescence(weights, ranks):
+    """The spanning arborescence from the last node that is greatest by (sum of ranks, sum of weights).
+
+    Edmonds' algorithm for dense matrices, in O(n^2): walk backwards along the best entering arcs until the root or
+    something already joined to it is met; a cycle met on the way is contracted at once into one of its slots (Tarjan
+    1977). Ranks are whole numbers and come first, so that "as few as possible of these arcs" needs no huge weight,
+    which would cost digits. Both matrices are overwritten. Of equal arcs, the one with the first tail is taken.
+
+    Returns the tails, and whether there is an arborescence. Long because contraction and walk share all their arrays.
+    """
+    size = weights.shape[0]
+    root = size - 1
+    tail_of = np.empty((size, size), np.int32)
+    head_of = np.empty((size, size), np.int32)
+    for u in range(size):
+        for v in range(size):
+            tail_of[u, v] = u
+            head_of[u, v] = v
+    active = np.ones(size, np.bool_)
+    done = np.zeros(size, np.bool_)
+    done[root] = True
+    place = np.full(size, NONE)  # position in the path, or -1
+    ident = np.arange(size)  # the node, or contracted cycle, that a slot stands for
+    n_ids = size
+    up = np.full(2 * size, NONE)
+    enter_tail = np.full(2 * size, NONE)
+    enter_head = np.full(2 * size, NONE)
+    enter_rank = np.zeros(size, weights.dtype)
+    enter_weight = np.zeros(size, weights.dtype)
+    path = np.empty(size, np.int64)
+
+    for start in range(root):
+        if done[start] or not active[start]:
+            continue
+        length = 1
+        path[0] = start
+        place[start] = 0
+        while length:
+            v = path[length - 1]
+            u = NONE
+            for x in range(size):
+                if not active[x] or x == v or weights[x, v] == -np.inf:
+                    continue
+                if (
+                    u == NONE
+                    or ranks[x, v] > ranks[u, v]
+                    or (
+                        ranks[x, v] == ranks[u, v]
+                        and (
+                            weights[x, v] > weights[u, v]
+                            or (weights[x, v] == weights[u, v] and tail_of[x, v] < tail_of[u, v])
+                        )
+                    )
+                ):
+                    u = x
+            if u == NONE:
+                return np.full(root, NONE), False
+            enter_tail[ident[v]] = tail_of[u, v]
+            enter_head[ident[v]] = head_of[u, v]
+            enter_rank[v] = ranks[u, v]
+            enter_weight[v] = weights[u, v]
+            if done[u]:
+                for k in range(length):
+                    done[path[k]] = True
+                    place[path[k]] = NONE
+                length = 0
+            elif place[u] == NONE:
+                place[u] = length
+                path[length] = u
+                length += 1
+            else:
+                first = place[u]
+                for k in range(first, length):
+                    up[ident[path[k]]] = n_ids
+                    active[path[k]] = False
+                for x in range(size):
+                    if active[x]:
+                        _merge_arcs(x, path, first, length, weights, ranks, tail_of, head_of, enter_rank, enter_weight)
+                active[u] = True
+                ident[u] = n_ids
+                n_ids += 1
+                length = first + 1
+    return _expand(n_ids, size, up, enter_tail, enter_head), True
+
+
+@njit(cache=True, nogil=True)
+def _merge_arcs(x, path, first, length, weights, ranks, tail_of, head_of, enter_rank, enter_weight):
+    """The best arc from ``x`` into a cycle, less the arc of the cycle that it replaces, and the best one back.
+
+    Both are written to the slot of the first node of the cycle.
+    """
+    slot = path[first]
+    into, out = slot, slot
+    into_rank, into_weight = ranks[x, slot] - enter_rank[slot], weights[x, slot] - enter_weight[slot]
+    for k in range(first + 1, length):
+        m = path[k]
+        rank, weight = ranks[x, m] - enter_rank[m], weights[x, m] - enter_weight[m]
+        if weight > -np.inf and (
+            into_weight == -np.inf
+            or rank > into_rank
+            or (
+                rank == into_rank
+                and (weight > into_weight or (weight == into_weight and head_of[x, m] < head_of[x, into]))
+            )
+        ):
+            into, into_rank, into_weight = m, rank, weight
+        if weights[m, x] > -np.inf and (
+            weights[out, x] == -np.inf
+            or ranks[m, x] > ranks[out, x]
+            or (
+                ranks[m, x] == ranks[out, x]
+                and (
+                    weights[m, x] > weights[out, x]
+                    or (weights[m, x] == weights[out, x] and tail_of[m, x] < tail_of[out, x])
+                )
+            )
+        ):
+            out = m
+    ranks[x, slot], weights[x, slot] = into_rank, into_weight
+    tail_of[x, slot], head_of[x, slot] = tail_of[x, into], head_of[x, into]
+    ranks[slot, x], weights[slot, x] = ranks[out, x], weights[out, x]
+    tail_of[slot, x], head_of[slot, x] = tail_of[out, x], head_of[out, x]
+
+
+@njit(cache=True, nogil=True)
+def _expand(n_ids, size, up, enter_tail, enter_head):
+    """Open the contracted cycles, the last first: the arc into a cycle replaces the one of the node that it enters."""
+    root = size - 1
+    tails = np.full(root, NONE)
+    replaced = np.zeros(n_ids, np.bool_)
+    for ident in range(n_ids - 1, -1, -1):
+        if ident == root or replaced[ident]:
+            continue
+        node = enter_head[ident]
+        tails[node] = enter_tail[ident]
+        while node != ident:
+            replaced[node] = True
+            node = up[node]
+    return tails
+
+
+# ------------------------------------------------------------------------------------------------ all subsets
+
+
+@njit(cache=True, nogil=True)
+def lower_to_subsets(ranks):
+    """Replace the entry of each subset by the smallest entry of its own subsets, itself among them; in place.
+
+    The index of an entry is the subset as a bit mask. One pass over all entries for each element.
+    """
+    size = ranks.size
+    step = 1
+    while step < size:
+        for base in range(0, size, 2 * step):
+            without = ranks[base : base + step]
+            with_it = ranks[base + step : base + 2 * step]
+            for k in range(step):
+                with_it[k] = min(with_it[k], without[k])
+        step *= 2
+
+
+@njit(cache=True, nogil=True)
+def best_sink(subset, ranks, scores, offsets, totals):
+    """The last node of the best order of a subset, and the score of that order; of equals, the last column.
+
+    ``ranks[x, S]`` is the number of the best parent set of x within S; S is a mask over the others, without x's place.
+    """
+    none = ranks.dtype.type(-1)
+    best, sink = -np.inf, NONE
+    for x in range(ranks.shape[0]):
+        bit = 1 << x
+        if subset & bit:
+            rank = ranks[x, (subset & (bit - 1)) | ((subset >> (x + 1)) << x)]
+            if rank != none:
+                value = totals[subset ^ bit] + scores[offsets[x] + rank]
+                if value >= best and value > -np.inf:
+                    best, sink = value, x
+    return best, sink
+
+
+@njit(cache=True, nogil=True)
+def sum_over_sinks(first, stop, ranks, scores, offsets, totals):
+    """Fill in the score of the best order of each subset of a span; those of all smaller subsets are known."""
+    for subset in range(max(first, 1), stop):
+        totals[subset] = best_sink(subset, ranks, scores, offsets, totals)[0]
+
+
+# ------------------------------------------------------------------------------------------------ orders
+#
+# Parent sets are bit masks over the candidate parents of their child: bit ``bits[child, parent]``, or -1 for a node
+# that is no candidate. Those of child x are ``masks[offsets[x]:offsets[x + 1]]``, the best first; the last resort, the
+# required parents alone, is among them and always fits. ``available[x]`` holds the candidates that come before x.
+
+
+@njit(cache=True, nogil=True)
+def _first_fit(masks, start, stop, available):
+    """The first parent set that is available, or ``stop``."""
+    outside = ~available
+    for k in range(start, stop):
+        if masks[k] & outside == _ZERO:
+            return k
+    return stop
+
+
+@njit(cache=True, nogil=True)
+def _draw(state, below):
+    """A random number below a limit, by splitmix64; the state is an array of one word."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return np.int64((z >> np.uint64(11)) % np.uint64(below))
+
+
+@njit(cache=True, nogil=True)
+def settle(order, bits, masks, offsets, available, choice):
+    """The best parent set of every node in an order."""
+    n = order.size
+    for i in range(n):
+        x = order[i]
+        before = _ZERO
+        for j in range(i):
+            bit = bits[x, order[j]]
+            if bit >= 0:
+                before |= _ONE << np.uint64(bit)
+        available[x] = before
+        choice[x] = _first_fit(masks, offsets[x], offsets[x + 1], before)
+
+
+@njit(cache=True, nogil=True)
+def _best_insertion(i, order, bits, masks, scores, offsets, required, available, choice):
+    """The place where the node at place ``i`` gains most, and the gain.
+
+    The node is swapped with its neighbours one after the other; each swap changes what is available to two nodes, and
+    most leave the parents of both as they are. So all places together cost little more than one evaluation of an order.
+    """
+    x = order[i]
+    at, best = i, 0.0
+    mine, mine_open, others = choice[x], available[x], 0.0
+    for j in range(i - 1, -1, -1):
+        y = order[j]
+        if required[y, x]:
+            break
+        bit = bits[x, y]
+        if bit >= 0:
+            mine_open &= ~(_ONE << np.uint64(bit))
+            if masks[mine] & ~mine_open != _ZERO:
+                mine = _first_fit(masks, mine + 1, offsets[x + 1], mine_open)
+        bit = bits[y, x]
+        if bit >= 0:
+            found = _first_fit(masks, offsets[y], choice[y], available[y] | (_ONE << np.uint64(bit)))
+            others += scores[found] - scores[choice[y]]
+        gain = others + scores[mine] - scores[choice[x]]
+        if gain > best:
+            at, best = j, gain
+    mine, mine_open, others = choice[x], available[x], 0.0
+    for j in range(i + 1, order.size):
+        y = order[j]
+        if required[x, y]:
+            break
+        bit = bits[x, y]
+        if bit >= 0:
+            mine_open |= _ONE << np.uint64(bit)
+            mine = _first_fit(masks, offsets[x], mine, mine_open)
+        bit = bits[y, x]
+        if bit >= 0:
+            rest = available[y] & ~(_ONE << np.uint64(bit))
+            if masks[choice[y]] & ~rest != _ZERO:
+                found = _first_fit(masks, choice[y] + 1, offsets[y + 1], rest)
+                others += scores[found] - scores[choice[y]]
+        gain = others + scores[mine] - scores[choice[x]]
+        if gain > best:
+            at, best = j, gain
+    return at, best
+
+
+@njit(cache=True, nogil=True)
+def _insert(i, at, order, bits, masks, offsets, available, choice):
+    """Move the node at place ``i`` to place ``at``; what is available and chosen follows."""
+    x = order[i]
+    step = 1 if at > i else -1
+    j = i
+    while j != at:
+        y = order[j + step]
+        order[j] = y
+        bit = bits[x, y]
+        if bit >= 0:
+            available[x] ^= _ONE << np.uint64(bit)
+        bit = bits[y, x]
+        if bit >= 0:
+            available[y] ^= _ONE << np.uint64(bit)
+            choice[y] = _first_fit(masks, offsets[y], offsets[y + 1], available[y])
+        j += step
+    order[at] = x
+    choice[x] = _first_fit(masks, offsets[x], offsets[x + 1], available[x])
+
+
+@njit(cache=True, nogil=True)
+def _descend(order, bits, masks, scores, offsets, required, available, choice, tolerance, state):
+    """Insert every node, in random turn, where it gains most, until none gains anything."""
+    n = order.size
+    turn = order.copy()
+    idle = 0
+    while idle < n:
+        for k in range(n - 1, 0, -1):
+            other = _draw(state, k + 1)
+            turn[k], turn[other] = turn[other], turn[k]
+        for k in range(n):
+            i = 0
+            while order[i] != turn[k]:
+                i += 1
+            at, gain = _best_insertion(i, order, bits, masks, scores, offsets, required, available, choice)
+            if gain > tolerance:
+                _insert(i, at, order, bits, masks, offsets, available, choice)
+                idle = 0
+            else:
+                idle += 1
+            if idle >= n:
+                break
+
+
+@njit(cache=True, nogil=True)
+def _shake(order, bits, masks, offsets, required, available, choice, n_moves, state):
+    """Insert some nodes at random places, no further than their required parents and children allow."""
+    n = order.size
+    for _ in range(n_moves):
+        i = _draw(state, n)
+        goal = _draw(state, n)
+        x = order[i]
+        at = i
+        while at > goal and not required[order[at - 1], x]:
+            at -= 1
+        while at < goal and not required[x, order[at + 1]]:
+            at += 1
+        _insert(i, at, order, bits, masks, offsets, available, choice)
+
+
+@njit(cache=True, nogil=True)
+def _worth(scores, choice):
+    """Score of the structure that is chosen."""
+    total = 0.0
+    for x in range(choice.size):
+        total += scores[choice[x]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _copy(order, available, choice, to_order, to_available, to_choice):
+    """One state of a search into another; a plain loop compiles faster than slices."""
+    for i in range(order.size):
+        to_order[i] = order[i]
+        to_available[i] = available[i]
+        to_choice[i] = choice[i]
+
+
+@njit(cache=True, nogil=True)
+def climb_orders(order, bits, masks, scores, offsets, required, tolerance, n_rounds, n_moves, state):
+    """Iterated local search: descend, then shake and descend again, back to the order before if that is worse.
+
+    Changes ``order`` to the best one found; returns its score and how many rounds have passed since it last rose.
+    """
+    n = order.size
+    available = np.zeros(n, np.uint64)
+    choice = np.zeros(n, np.int64)
+    settle(order, bits, masks, offsets, available, choice)
+    _descend(order, bits, masks, scores, offsets, required, available, choice, tolerance, state)
+    best = _worth(scores, choice)
+    idle = 0
+    kept_order, kept_available, kept_choice = np.empty_like(order), np.empty_like(available), np.empty_like(choice)
+    _copy(order, available, choice, kept_order, kept_available, kept_choice)
+    for _ in range(n_rounds):
+        _shake(order, bits, masks, offsets, required, available, choice, 1 + _draw(state, n_moves), state)
+        _descend(order, bits, masks, scores, offsets, required, available, choice, tolerance, state)
+        total = _worth(scores, choice)
+        idle = 0 if total > best + tolerance else idle + 1
+        if total >= best - tolerance:  # equals too: to drift along plateaus finds ways that a climb does not
+            best = max(best, total)
+            _copy(order, available, choice, kept_order, kept_available, kept_choice)
+        else:
+            _copy(kept_order, kept_available, kept_choice, order, available, choice)
+    return best, idle

@@ -1,0 +1,508 @@
+"""Candidate parent sets: for each child, the parent sets that some best structure may need, and their scores.
+
+Sets grow by one parent a level. Two rules of de Campos and Ji (2011) keep them few, and lose nothing:
+
+- a set that scores no better than one of its subsets is useless: with the subset, the structure is as good, and no arc
+  is more;
+- when not even the score's bound for all supersets of S is better than S or one of its subsets, no superset of S is
+  looked at.
+
+References
+----------
+C. P. de Campos and Q. Ji (2011). Efficient structure learning of Bayesian networks using constraints. Journal of
+Machine Learning Research 12, 663-689.
+
+N. Friedman, I. Nachman and D. Pe'er (1999). Learning Bayesian network structure from massive datasets: the "sparse
+candidate" algorithm. UAI, 206-215.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.errors import DataError, SpaceError, TooLargeError
+from bntk.graph.dag import DAG
+from bntk.learning.search.base import SearchResult, Step
+
+if TYPE_CHECKING:
+    from bntk.learning.scores.base import Evaluator
+    from bntk.learning.scores.families import FamilyEvaluator
+    from bntk.learning.space import Space
+    from bntk.learning.space_rules import Quota
+
+Masks = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+
+#: Candidate parents that a child may have: the bits of a mask.
+MAX_CANDIDATES = 64
+#: Parent sets that are scored before the search for them gives up.
+MAX_SETS = 2_000_000
+# Families that are scored between two looks at the clock.
+_BATCH = 2048
+# Sets of a level whose bounds are looked at before those of all.
+_SAMPLE = 64
+# Sets of one size that the rule of thumb looks at.
+_WIDTH = 400
+# Nodes from which a child's first parents are grown; beyond, only those with the largest gains alone.
+_GROWTH_POOL = 64
+
+
+@dataclass(frozen=True)
+class ParentSets:
+    """The parent sets of one child that are worth a look, the best first.
+
+    Attributes
+    ----------
+    child : int
+    candidates : ndarray of int
+        The nodes that were considered as parents, ascending: bit k of a mask stands for ``candidates[k]``.
+    masks : ndarray of uint64
+    scores : ndarray of float
+        Descending; of equal scores, the smaller set comes first, then the smaller mask.
+    complete : bool
+        True when every set of candidates that is left out scores no better than a subset that is not.
+    """
+
+    child: int
+    candidates: NDArray[np.int64]
+    masks: Masks
+    scores: Floats
+    complete: bool
+
+    def __len__(self) -> int:
+        return len(self.masks)
+
+    def parents(self, rank: int) -> tuple[int, ...]:
+        """The nodes of a parent set."""
+        return tuple(self.candidates[_members(int(self.masks[rank]))].tolist())
+
+    def extended(self, families: Sequence[tuple[int, ...]], scores: Floats) -> ParentSets:
+        """These parent sets and some more, given as nodes; a node that is no candidate yet becomes one."""
+        candidates = np.unique([*self.candidates, *(p for parents in families for p in parents)]).astype(np.int64)
+        masks = np.zeros(len(self), np.uint64)
+        for bit, place in enumerate(np.searchsorted(candidates, self.candidates).tolist()):
+            masks |= (self.masks >> np.uint64(bit) & np.uint64(1)) << np.uint64(place)
+        more = np.array([_as_mask(np.searchsorted(candidates, parents)) for parents in families], np.uint64)
+        masks, first = np.unique(np.concatenate([masks, more]), return_index=True)
+        return _sorted_sets(self.child, candidates, masks, np.concatenate([self.scores, scores])[first], False)
+
+
+def find_parent_sets(
+    evaluator: FamilyEvaluator,
+    space: Space,
+    *,
+    candidates: Sequence[NDArray[np.int64]] | None = None,
+    max_parents: int | None = None,
+    max_sets: int = MAX_SETS,
+) -> list[ParentSets]:
+    """The parent sets of every child that some best legal structure may need.
+
+    Parameters
+    ----------
+    evaluator : FamilyEvaluator
+        Of a decomposable score.
+    space : Space
+        Its allowed and required arcs and limits on parents are kept; shapes are the business of the search.
+    candidates : list of int arrays, optional
+        Possible parents of each child; all allowed ones when not given, at most 64.
+    max_parents : int, optional
+        Look at no larger sets, whatever the space says.
+    max_sets : int
+        Refuse to score more sets than this.
+
+    Raises
+    ------
+    TooLargeError
+        Before anything is scored when the score knows no bound, else when the limit is reached.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> from bntk.learning.counts import TableCounter
+    >>> from bntk.learning.scores import BIC
+    >>> from bntk.learning.space import Space
+    >>> table = bntk.datasets.sprinkler().sample(1000, seed=1)
+    >>> evaluator = BIC().evaluator(TableCounter(table))
+    >>> sets = find_parent_sets(evaluator, Space(evaluator.names))
+    >>> wet = evaluator.names.index("wet")
+    >>> [evaluator.names[p] for p in sets[wet].parents(0)]
+    ['sprinkler', 'rain']
+    """
+    finder = ParentSetFinder(
+        evaluator, space, candidates=candidates, max_parents=max_parents, max_sets=max_sets, thorough=True
+    )
+    finder.run()
+    return finder.results()
+
+
+def count_parent_sets(space: Space, max_parents: int | None = None) -> int:
+    """How many parent sets all nodes together have in a space: what is to be scored when no bound helps.
+
+    Limits on parents of some kind only (as in a group of the shape ``kdb``) are not looked at.
+
+    Examples
+    --------
+    >>> from bntk.learning.space import Space
+    >>> count_parent_sets(Space([f"x{i}" for i in range(20)])), count_parent_sets(Space(["a", "b"]), max_parents=1)
+    (10485760, 4)
+    """
+    total = 0
+    for child, required in enumerate(required_parents(space)):
+        free = int(space.allowed[:, child].sum()) - len(required)
+        total += sum(comb(free, k) for k in range(parent_limit(space, child, max_parents) - len(required) + 1))
+    return total
+
+
+class ParentSetFinder:
+    """Finds parent sets level by level; what it has found so far can be had at any time.
+
+    Parameters
+    ----------
+    evaluator, space, candidates, max_parents, max_sets
+        As for :func:`find_parent_sets`.
+    thorough : bool
+        False replaces the score's bound by a rule of thumb: sets of three and more are looked at only when some set
+        with one parent less scores better than its own subsets; of each size only the 400 with the best such subset.
+    children : list of int, optional
+        The nodes whose parents are wanted; by default all.
+    """
+
+    def __init__(
+        self,
+        evaluator: FamilyEvaluator,
+        space: Space,
+        *,
+        candidates: Sequence[NDArray[np.int64]] | None = None,
+        max_parents: int | None = None,
+        max_sets: int = MAX_SETS,
+        thorough: bool = True,
+        children: Sequence[int] | None = None,
+    ) -> None:
+        self._evaluator = evaluator
+        self._max_sets = max_sets
+        self._thorough = thorough
+        self._n_scored = 0
+        self.complete = False
+        self._lattices = [
+            _Lattice(evaluator, space, child, None if candidates is None else candidates[child], max_parents, thorough)
+            for child in (range(len(space.nodes)) if children is None else children)
+        ]
+        if thorough and np.isinf(evaluator.bound(0, ())):
+            self._refuse(sum(lattice.size() for lattice in self._lattices), "would have")
+        for lattice in self._lattices:
+            self._score(lattice, lattice.next_level(), None)
+
+    def run(self, deadline: float | None = None, progress: bool = False) -> None:
+        """Go on until all sets are found, or until ``time.perf_counter()`` passes the deadline."""
+        from tqdm.auto import tqdm
+
+        with tqdm(desc="parent sets", unit=" sets", disable=not progress) as bar:
+            while growing := [lattice for lattice in self._lattices if lattice.grows]:
+                for lattice in growing:
+                    if not self._score(lattice, lattice.next_level(), deadline):
+                        return
+                    bar.update(self._n_scored - bar.n)
+        self.complete = True
+
+    def results(self) -> list[ParentSets]:
+        """What has been found, for each child; at least its required parents."""
+        return [lattice.result(self.complete and self._thorough) for lattice in self._lattices]
+
+    def _score(self, lattice: _Lattice, level: _Level, deadline: float | None) -> bool:
+        """Score a level of one child; False when time is over before the end."""
+        self._n_scored += len(level.masks)
+        self._refuse(self._n_scored, "have")
+        scores = np.empty(len(level.masks))
+        for first in range(0, len(scores), _BATCH):
+            if deadline is not None and time.perf_counter() > deadline:
+                return False
+            families = lattice.families(level.masks[first : first + _BATCH])
+            scores[first : first + _BATCH] = self._evaluator.locals(families)
+        lattice.absorb(level, scores)
+        return True
+
+    def _refuse(self, n_sets: int, verb: str) -> None:
+        if n_sets > self._max_sets:
+            raise TooLargeError(
+                f"{n_sets:,} parent sets {verb} to be scored, more than the limit of {self._max_sets:,};"
+                " set max_parents (each parent less is many sets less), forbid arcs, raise max_sets,"
+                " or use OrderSearch, which looks at the promising ones only"
+            )
+
+
+@dataclass
+class _Level:
+    """The sets of one size that may be worth a look, and the best score among the proper subsets of each."""
+
+    masks: Masks
+    best_below: Floats
+
+
+class _Lattice:
+    """The parent sets of one child, level by level; every set holds the required parents."""
+
+    def __init__(
+        self,
+        evaluator: FamilyEvaluator,
+        space: Space,
+        child: int,
+        candidates: NDArray[np.int64] | None,
+        max_parents: int | None,
+        thorough: bool,
+    ) -> None:
+        required = np.flatnonzero(space.required_matrix[:, child])
+        allowed = np.flatnonzero(space.allowed[:, child])
+        if candidates is not None:
+            allowed = np.intersect1d(candidates, allowed)
+        self.child = child
+        self.candidates = np.union1d(required, allowed).astype(np.int64)
+        if len(self.candidates) > MAX_CANDIDATES:
+            raise TooLargeError(
+                f"{len(self.candidates)} nodes may be parents of {space.nodes[child]!r}, more than {MAX_CANDIDATES};"
+                " use OrderSearch, which selects the promising ones"
+            )
+        self._evaluator = evaluator
+        self._thorough = thorough
+        is_required = np.isin(self.candidates, required)
+        self._base = _as_mask(np.flatnonzero(is_required))
+        self._free = np.flatnonzero(~is_required).astype(np.uint64)
+        self._quotas = [
+            (_as_mask(np.flatnonzero(quota.tails[self.candidates])), int(quota.limits[child]))
+            for quota in space.quotas
+            if quota.heads[child]
+        ]
+        self._n_levels = min(max(0, parent_limit(space, child, max_parents) - len(required)), len(self._free))
+        self._depth = 0
+        self._masks: list[Masks] = []
+        self._scores: list[Floats] = []
+        self._open: Masks = np.empty(0, np.uint64)
+        self._open_best: Floats = np.empty(0)
+        self._open_kept: NDArray[np.bool_] = np.empty(0, bool)
+        self.grows = True
+
+    def size(self) -> int:
+        """How many sets there are without any bound."""
+        return sum(comb(len(self._free), k) for k in range(self._n_levels + 1))
+
+    def next_level(self) -> _Level:
+        """The sets with one more parent that are to be looked at."""
+        if self._depth == 0:
+            return _Level(np.array([self._base]), np.array([-np.inf]))
+        masks = self._extended()
+        for tails, limit in self._quotas:
+            masks = masks[_count_bits(masks & tails) <= limit]
+        best, alive = np.full(len(masks), -np.inf), np.ones(len(masks), bool)
+        for bit in self._free:
+            rows = np.flatnonzero(masks >> bit & np.uint64(1))
+            subsets = masks[rows] ^ (np.uint64(1) << bit)
+            found = np.minimum(np.searchsorted(self._open, subsets), len(self._open) - 1)
+            is_open = self._open[found] == subsets
+            alive[rows] &= is_open
+            best[rows] = np.maximum(best[rows], np.where(is_open, self._open_best[found], -np.inf))
+        if not self._thorough:
+            alive = np.zeros(len(masks), bool)
+            alive[np.argsort(-best, kind="stable")[: _WIDTH if self._depth > 2 else None]] = True
+        return _Level(masks[alive], best[alive])
+
+    def _extended(self) -> Masks:
+        """The open sets with one parent more, ascending; by the rule of thumb only those worth it from size two on."""
+        sets = self._open if self._thorough or self._depth <= 2 else self._open[self._open_kept]
+        grown = [sets[sets >> bit & np.uint64(1) == 0] | (np.uint64(1) << bit) for bit in self._free]
+        return np.unique(np.concatenate([sets[:0], *grown]))
+
+    def absorb(self, level: _Level, scores: Floats) -> None:
+        """Keep the sets that are better than their subsets; those whose supersets may be better stay open."""
+        kept = scores > level.best_below
+        if self._depth == 0:
+            kept[:] = True
+        self._masks.append(level.masks[kept])
+        self._scores.append(scores[kept])
+        self.grows = self._depth < self._n_levels
+        self._depth += 1
+        if self.grows:
+            best = np.maximum(scores, level.best_below)
+            is_open = self._may_grow(level.masks, best)
+            self._open, self._open_best, self._open_kept = level.masks[is_open], best[is_open], kept[is_open]
+            self.grows = len(self._open) > 0
+
+    def _may_grow(self, masks: Masks, best: Floats) -> NDArray[np.bool_]:
+        """Which sets may have a superset that is better than the best of their subsets, themselves included.
+
+        A bound costs as much as a score. So a few are looked at first, and when these close nothing, all stay open,
+        which loses nothing; and the rule of thumb does without.
+        """
+        some = slice(None, None, 1 + len(masks) // _SAMPLE)
+        if not self._thorough or (self._bounds(masks[some]) > best[some]).all():
+            return np.ones(len(masks), bool)
+        return self._bounds(masks) > best
+
+    def _bounds(self, masks: Masks) -> Floats:
+        return self._evaluator.bounds(self.families(masks))
+
+    def families(self, masks: Masks) -> list[tuple[int, tuple[int, ...]]]:
+        nodes = self.candidates.tolist()
+        return [(self.child, tuple(nodes[bit] for bit in _members(mask))) for mask in masks.tolist()]
+
+    def result(self, complete: bool) -> ParentSets:
+        masks, scores = np.concatenate(self._masks), np.concatenate(self._scores)
+        return _sorted_sets(self.child, self.candidates, masks, scores, complete)
+
+
+def family_evaluator(evaluator: Evaluator, search: str) -> FamilyEvaluator:
+    """The evaluator, if it is one of a score that is a sum over families."""
+    if not hasattr(evaluator, "locals"):
+        raise DataError(
+            f"{search} needs a score that is a sum over families, such as BIC or BDeu; {type(evaluator).__name__} is of"
+            " another kind, and HillClimbing or Tabu take any"
+        )
+    return cast("FamilyEvaluator", evaluator)
+
+
+def refuse_shapes(space: Space, search: str) -> None:
+    """Refuse a space with rules that do not speak of one child and its parents alone."""
+    odd = [str(g) for g in space.groups if g.shape in ("tree", "polytree") or (g.shape == "star" and g.root is None)]
+    odd += [str(link) for link in space.links if link.mode == "discard"]
+    if odd:
+        raise SpaceError(
+            f"{search} chooses the parents of each node by themselves, so it cannot keep this rule: {odd[0]};"
+            " use SpanningTree where the groups are trees or forests, else HillClimbing or Tabu"
+        )
+
+
+def finish(
+    evaluator: FamilyEvaluator,
+    parents: Sequence[Sequence[int]],
+    search: str,
+    began: float,
+    trace: list[Step],
+    *,
+    exact: bool = False,
+    interrupted: bool = False,
+) -> SearchResult:
+    """The result of a search that ends with these parents; the evaluator holds them afterwards."""
+    dag = DAG._trusted(evaluator.names, tuple(tuple(sorted(p)) for p in parents))
+    evaluator.reset(dag)
+    return SearchResult(
+        dag=dag,
+        score=evaluator.total(),
+        search=search,
+        exact=exact and not interrupted,
+        interrupted=interrupted,
+        n_evaluated=evaluator.n_evaluated,
+        seconds=time.perf_counter() - began,
+        trace=tuple(trace),
+    )
+
+
+def select_candidates(
+    evaluator: FamilyEvaluator, space: Space, k: int, deadline: float | None = None
+) -> list[NDArray[np.int64]]:
+    """About ``k`` promising parents for each node, for spaces too large to look at all.
+
+    Half of them are grown: greedily, the node that gains most beside those already there, so that parents which say
+    little alone are found too (for more than 64 nodes, from the 64 with the largest gains alone). The others are those
+    with the largest gains alone. A node of whose growth another is part becomes a candidate of that other one as well,
+    since the arc may point either way.
+    """
+    n = len(space.nodes)
+    gains = _pair_gains(evaluator, space)
+    ranking = [[int(x) for x in np.argsort(-gains[:, v], kind="stable") if gains[x, v] > -np.inf] for v in range(n)]
+    grown = required_parents(space)
+    limits = [min(len(p) + (k + 1) // 2, int(limit)) for p, limit in zip(grown, space.parent_limits, strict=True)]
+    for _ in grow_parents(evaluator, grown, [pool[:_GROWTH_POOL] for pool in ranking], limits):
+        if deadline is not None and time.perf_counter() > deadline:
+            break
+    chosen = []
+    for child in range(n):
+        back = [x for x in range(n) if child in grown[x] and space.allowed[x, child]]
+        filled = list(dict.fromkeys([*grown[child], *ranking[child]]))[: max(k, len(grown[child]))]
+        chosen.append(np.unique([*filled, *back][:MAX_CANDIDATES]).astype(np.int64))
+    return chosen
+
+
+def parent_limit(space: Space, child: int, max_parents: int | None) -> int:
+    """The most parents that a node may have, by the space and by the search."""
+    limit = int(space.parent_limits[child])
+    return limit if max_parents is None else min(limit, max_parents)
+
+
+def required_parents(space: Space) -> list[list[int]]:
+    """The parents that each node must have."""
+    return [np.flatnonzero(column).tolist() for column in space.required_matrix.T]
+
+
+def _pair_gains(evaluator: FamilyEvaluator, space: Space) -> Floats:
+    """What each allowed arc (row: tail, column: head) gains alone; ``-inf`` where it is not allowed."""
+    return np.where(space.allowed, evaluator.pair_weights(), -np.inf)
+
+
+def grow_parents(
+    evaluator: FamilyEvaluator,
+    parents: list[list[int]],
+    pools: list[list[int]],
+    limits: list[int],
+    quotas: Sequence[Quota] = (),
+) -> Iterator[float]:
+    """To the parents of each node, add the one of its pool that gains most, while something is gained.
+
+    All nodes take a step in one batch. After each, the lists have grown and the sum of the gains is yielded.
+    """
+
+    def may_join(v: int, x: int) -> bool:
+        return x not in parents[v] and all(
+            sum(q.tails[p] for p in parents[v]) < q.limits[v] for q in quotas if q.heads[v] and q.tails[x]
+        )
+
+    scores = evaluator.locals([(v, tuple(p)) for v, p in enumerate(parents)])
+    growing = list(range(len(parents)))
+    while growing:
+        tries = [(v, x) for v in growing if len(parents[v]) < limits[v] for x in pools[v] if may_join(v, x)]
+        values = evaluator.locals([(v, tuple(sorted([*parents[v], x]))) for v, x in tries])
+        gained = [(v, x, value) for v, x, value in _best_of_each(tries, values) if value > scores[v]]
+        for v, x, _ in gained:
+            parents[v].append(x)
+        yield sum(value - scores[v] for v, _, value in gained)
+        growing = [v for v, _, _ in gained]
+        for v, _, value in gained:
+            scores[v] = value
+
+
+def _best_of_each(tries: list[tuple[int, int]], values: Floats) -> Iterator[tuple[int, int, float]]:
+    """For each node, the trial with the highest value, the first of equals."""
+    best: dict[int, tuple[int, float]] = {}
+    for (v, x), value in zip(tries, values.tolist(), strict=True):
+        if v not in best or value > best[v][1]:
+            best[v] = (x, value)
+    for v, (x, value) in best.items():
+        yield v, x, value
+
+
+def _sorted_sets(child: int, candidates: NDArray[np.int64], masks: Masks, scores: Floats, complete: bool) -> ParentSets:
+    order = np.lexsort((masks, _count_bits(masks), -scores))
+    return ParentSets(child, candidates, masks[order], scores[order], complete)
+
+
+def _members(mask: int) -> list[int]:
+    """The bits of a mask that are set, ascending."""
+    bits = []
+    while mask:
+        low = mask & -mask
+        bits.append(low.bit_length() - 1)
+        mask ^= low
+    return bits
+
+
+def _count_bits(masks: Masks) -> NDArray[np.int64]:
+    """How many bits of each mask are set."""
+    return np.unpackbits(masks.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1, dtype=np.int64)
+
+
+def _as_mask(bits: NDArray[np.intp]) -> np.uint64:
+    return np.uint64(sum(1 << int(bit) for bit in bits))
