@@ -136,7 +136,7 @@ class Counter(ABC):
     def flat_tables(
         self, base: Sequence[int], families: Sequence[Sequence[int]], *, max_entries: int = MAX_ENTRIES
     ) -> tuple[np.ndarray, FamilyPlan]:
-        """The tables of ``(*base, *family)`` for each family in one flat buffer (the form for kernels), and their places.
+        """Tables of ``(*base, *family)`` for each family in one flat buffer, and their places: the form for kernels.
 
         Variables are positions, and trusted. The table of family f has the shape ``plan.shapes[f]`` and begins at
         ``plan.offsets[f]``.

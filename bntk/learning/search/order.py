@@ -49,7 +49,7 @@ from bntk.learning.search.parent_sets import (
     required_parents,
     select_candidates,
 )
-from bntk.learning.space_rules import listed
+from bntk.learning.space.rules import listed
 
 if TYPE_CHECKING:
     from bntk.learning.scores.families import FamilyEvaluator

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bntk.learning.scores.base import Evaluator
     from bntk.learning.scores.families import FamilyEvaluator
     from bntk.learning.space import Space
-    from bntk.learning.space_rules import Quota
+    from bntk.learning.space.rules import Quota
 
 Masks = NDArray[np.uint64]
 Floats = NDArray[np.float64]

@@ -37,7 +37,7 @@ from bntk.learning.search.parent_sets import family_evaluator, finish
 if TYPE_CHECKING:
     from bntk.learning.scores.families import FamilyEvaluator
     from bntk.learning.space import Space
-    from bntk.learning.tree_problem import TreePart, TreeProblem
+    from bntk.learning.space.trees import TreePart, TreeProblem
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
