@@ -21,6 +21,9 @@ _LAZY = {
     "NoisyMax": "bntk.noisy:NoisyMax",
     "NoisyOr": "bntk.noisy:NoisyOr",
     "fit": "bntk.learning.parameters:fit",
+    "learn": "bntk.learning.learn:learn",
+    "learn_structure": "bntk.learning.learn:learn_structure",
+    "bootstrap_strengths": "bntk.learning.search.bootstrap:bootstrap_strengths",
     "load": "bntk.io:load",
     "n_threads": "bntk._threads:n_threads",
     "set_threads": "bntk._threads:set_threads",
@@ -37,6 +40,7 @@ _LAZY = {
     "Group": "bntk.learning.space:Group",
     "Link": "bntk.learning.space:Link",
     "spaces": "bntk.learning.spaces",
+    "search": "bntk.learning.search",
     "viz": "bntk.viz",
 }
 
@@ -57,9 +61,13 @@ if TYPE_CHECKING:
     from bntk.io import load as load
     from bntk.learning import priors as priors
     from bntk.learning import scores as scores
+    from bntk.learning import search as search
     from bntk.learning import spaces as spaces
+    from bntk.learning.learn import learn as learn
+    from bntk.learning.learn import learn_structure as learn_structure
     from bntk.learning.parameters import fit as fit
     from bntk.learning.scores import score as score
+    from bntk.learning.search.bootstrap import bootstrap_strengths as bootstrap_strengths
     from bntk.learning.space import Group as Group
     from bntk.learning.space import Link as Link
     from bntk.learning.space import Space as Space

@@ -25,6 +25,7 @@ def fit(
     *,
     weights: ArrayLike | None = None,
     variables: Sequence[Variable] | None = None,
+    missing: str = "auto",
     max_entries: int = MAX_TABLE_ENTRIES,
 ) -> BayesianNetwork:
     """Estimate the tables of a network with a known structure.
@@ -34,7 +35,8 @@ def fit(
         theta_ijk = (N_ijk + alpha_ijk) / sum_k (N_ijk + alpha_ijk),
 
     and uniform where that is 0 / 0. A row with missing cells counts for each family in which it is complete
-    (available cases). The network keeps its counts, so that :meth:`BayesianNetwork.update` is exact.
+    (available cases), unless EM is asked for. The network keeps its counts, so that :meth:`BayesianNetwork.update` is
+    exact.
 
     Parameters
     ----------
@@ -49,6 +51,11 @@ def fit(
         One non-negative number a row.
     variables : sequence of Variable, optional
         Declared states, where the data may not show all of them.
+    missing : {"auto", "available", "em"}
+        ``"available"``: each family is estimated from the rows that are complete in it, which is fast and exact to
+        update; right when cells are missing completely at random. ``"em"``: every observed cell is used, by
+        :func:`bntk.learning.em.fit_em`, whose options this has at their defaults. ``"auto"``: available cases, but EM
+        where a declared variable has no column in the data and so is hidden.
     max_entries : int
         A table with more entries, or tables that have more together, are refused before they are allocated.
 
@@ -62,9 +69,13 @@ def fit(
     yes  | 0.3333 0.6667
     """
     dag = DAG.parse(dag) if isinstance(dag, str) else dag
+    if _needs_em(missing, dag, data, variables):
+        from bntk.learning.em import fit_em
+
+        return fit_em(dag, data, prior, weights=weights, variables=variables, max_entries=max_entries)
     rule = as_prior(prior)
     counter = _counter(dag, data, weights, variables)
-    families = _families(dag, counter.variables, max_entries)
+    families = sized_families(dag, counter.variables, max_entries)
     indices = [[counter.names.index(v.name) for v in family] for family in families]
     counts = counter.tables(indices, max_entries=max_entries)
     return BayesianNetwork(dag, [_estimate(f, c, rule) for f, c in zip(families, counts, strict=True)], prior=rule)
@@ -73,10 +84,14 @@ def fit(
 def updated(network: BayesianNetwork, data: Any) -> BayesianNetwork:
     """The network with the counts of more rows added; see :meth:`BayesianNetwork.update`."""
     without = [cpt.name for cpt in network.cpts if cpt.counts is None]
-    if without or network.prior is None:
+    if without:
         raise NetworkError(
-            f"this network has no counts to add to (for {without or 'its prior'}); only a fitted network can be "
-            "updated: use bntk.fit"
+            f"this network has no counts to add to (for {without}); only a fitted network can be updated: use bntk.fit"
+        )
+    if network.prior is None:
+        raise NetworkError(
+            "this network has no prior to go with its counts; if EM made it, more rows would change what is expected "
+            "of the earlier ones: fit all rows again, with this network as the start (bntk.learning.em.fit_em)"
         )
     counter = TableCounter(as_table(data, variables=network.variables))
     families = [cpt.family for cpt in network.cpts]
@@ -86,6 +101,16 @@ def updated(network: BayesianNetwork, data: Any) -> BayesianNetwork:
         for family, cpt, counts in zip(families, network.cpts, more, strict=True)
     ]
     return BayesianNetwork(network.dag, cpts, prior=network.prior)
+
+
+def _needs_em(missing: str, dag: DAG, data: Any, variables: Sequence[Variable] | None) -> bool:
+    if missing not in ("auto", "available", "em"):
+        raise ValueError(f"missing must be 'auto', 'available' or 'em', not {missing!r}")
+    if missing != "auto" or variables is None:
+        return missing == "em"
+    from bntk.learning.em import hidden_names
+
+    return bool(hidden_names(dag.nodes, data, variables))
 
 
 def _counter(dag: DAG, data: Any, weights: ArrayLike | None, variables: Sequence[Variable] | None) -> Counter:
@@ -102,7 +127,7 @@ def _counter(dag: DAG, data: Any, weights: ArrayLike | None, variables: Sequence
     return counter
 
 
-def _families(dag: DAG, variables: Sequence[Variable], max_entries: int) -> list[tuple[Variable, ...]]:
+def sized_families(dag: DAG, variables: Sequence[Variable], max_entries: int) -> list[tuple[Variable, ...]]:
     """(parents..., child) for each node; all sizes are checked before anything is counted."""
     by_name = {v.name: v for v in variables}
     families = []
@@ -114,11 +139,15 @@ def _families(dag: DAG, variables: Sequence[Variable], max_entries: int) -> list
 
 
 def _estimate(family: tuple[Variable, ...], counts: NDArray[Any], prior: Prior) -> CPT:
-    """The posterior mean of the table under its prior; uniform where there is neither data nor prior."""
+    """The table of a family with its counts."""
     *parents, child = family
     q = counts.size // child.n_states
-    values = counts + np.asarray(prior.alpha(child, q), dtype=np.float64)
+    return CPT._trusted(child, posterior_mean(counts, prior.alpha(child, q)), tuple(parents), counts)
+
+
+def posterior_mean(counts: NDArray[Any], alpha: ArrayLike) -> NDArray[np.float64]:
+    """Counts plus prior, normalised over the last axis; uniform where there is neither data nor prior."""
+    values = counts + np.asarray(alpha, dtype=np.float64)
     totals = values.sum(axis=-1, keepdims=True)
-    empty = totals == 0
-    values = np.divide(values, totals, out=np.full(values.shape, 1.0 / child.n_states), where=~empty)
-    return CPT._trusted(child, values, tuple(parents), counts)
+    uniform = np.full(values.shape, 1.0 / values.shape[-1])
+    return np.divide(values, totals, out=uniform, where=totals > 0)

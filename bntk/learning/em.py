@@ -1,0 +1,433 @@
+"""Parameters from incomplete rows by expectation maximisation, with exact expected counts.
+
+References
+----------
+A. P. Dempster, N. M. Laird and D. B. Rubin (1977). Maximum likelihood from incomplete data via the EM algorithm.
+Journal of the Royal Statistical Society B 39, 1-38.
+
+S. L. Lauritzen (1995). The EM algorithm for graphical association models with missing data. Computational Statistics
+and Data Analysis 19, 191-201.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bntk.cpt import CPT, MAX_TABLE_ENTRIES
+from bntk.errors import DataError
+from bntk.graph.dag import DAG
+from bntk.inference.program import Factor, Program, compile_factors
+from bntk.learning.counts import Counter, TableCounter
+from bntk.learning.counts.compact import number_configurations
+from bntk.learning.parameters import posterior_mean, sized_families
+from bntk.learning.priors import Prior, as_prior
+from bntk.network import BayesianNetwork
+from bntk.table import Table, as_table
+from bntk.variable import Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EMResult:
+    """How EM came to its estimates.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        Of the observed cells under the network.
+    iterations : int
+        M-steps of the start that was kept.
+    converged : bool
+        False when ``max_iter`` was reached first, or EM was interrupted.
+    interrupted : bool
+    prior : Prior
+    objectives : tuple of float
+        What EM maximises, log-likelihood + sum of alpha_ijk log theta_ijk, of the start and after each iteration. It
+        never falls.
+    log_likelihoods : tuple of float
+        The same without the prior. Equal to the objectives for maximum likelihood.
+    starts : tuple of float
+        The objective that each start has reached; the best was kept.
+    """
+
+    log_likelihood: float
+    iterations: int
+    converged: bool
+    interrupted: bool
+    prior: Prior
+    objectives: tuple[float, ...] = field(repr=False)
+    log_likelihoods: tuple[float, ...] = field(repr=False)
+    starts: tuple[float, ...] = field(default=(), repr=False)
+
+    def trace_frame(self) -> pd.DataFrame:
+        """The trace as a data frame with the columns ``objective`` and ``log_likelihood``."""
+        import pandas as pd
+
+        return pd.DataFrame({"objective": self.objectives, "log_likelihood": self.log_likelihoods})
+
+
+def fit_em(
+    dag: DAG | str,
+    data: Any,
+    prior: Prior | str | float | Mapping[str, ArrayLike] = "mle",
+    *,
+    start: BayesianNetwork | None = None,
+    n_starts: int = 1,
+    max_iter: int = 200,
+    tolerance: float = 1e-6,
+    seed: int = 0,
+    progress: bool = False,
+    variables: Sequence[Variable] | None = None,
+    weights: ArrayLike | None = None,
+    max_entries: int = MAX_TABLE_ENTRIES,
+) -> BayesianNetwork:
+    """Estimate the tables of a network from rows with missing cells.
+
+    Each iteration replaces the counts that cannot be seen by their expectations under the present tables, E[N_ijk],
+    exactly, and then estimates as :func:`bntk.fit` does:
+
+        theta_ijk = (E[N_ijk] + alpha_ijk) / sum_k (E[N_ijk] + alpha_ijk).
+
+    No iteration lowers log P(observed cells | theta) + sum of alpha_ijk log theta_ijk. For ``"mle"`` that is the
+    log-likelihood. Else it is, but for a constant, the log posterior of theta under Dirichlet priors with parameters
+    alpha_ijk + 1, whose mode is found: on complete data, that mode is the posterior mean under alpha_ijk.
+
+    EM assumes that whether a cell is missing does not depend on what it would say, given the observed cells (missing
+    at random). It climbs to a local optimum, which depends on the start.
+
+    Parameters
+    ----------
+    dag : DAG or str
+        The structure; a string is read by :meth:`DAG.parse`.
+    data : Table, data frame, mapping of columns, or TableCounter
+    prior : "mle", float, mapping, or Prior
+        As for :func:`bntk.fit`.
+    start : BayesianNetwork, optional
+        The tables to begin with, over the same structure and states. By default those of the available cases with one
+        more row in each cell, and random ones in families with a hidden variable.
+    n_starts : int
+        How many starts to try; all but the first have random tables wherever cells are missing. The best is kept.
+    max_iter : int
+        The most iterations of each start.
+    tolerance : float
+        A start ends when an iteration raises the objective by no more than this share of it.
+    seed : int
+        Of the random tables.
+    progress : bool
+        Show a progress bar.
+    variables : sequence of Variable, optional
+        Declared states. A declared variable without a column in the data is hidden: missing in every row.
+    weights : array_like, optional
+        One non-negative number a row.
+    max_entries : int
+        As for :func:`bntk.fit`.
+
+    Returns
+    -------
+    BayesianNetwork
+        With the expected counts behind its tables; :func:`em_result` tells how EM went. It cannot be updated with more
+        rows, because they would change what is expected of the earlier ones: fit all rows again, and give this network
+        as the start. After an interrupt (Ctrl-C), the network of the last finished iteration.
+
+    Examples
+    --------
+    >>> rows = {"rain": ["no", "no", "yes", None, "yes"], "wet": ["no", "no", "yes", "yes", None]}
+    >>> bn = fit_em("rain -> wet", rows)
+    >>> bn.cpt("rain")
+    P(rain)
+    no  yes
+    0.4 0.6
+    >>> em_result(bn).converged
+    True
+
+    A hidden variable is declared, and has no column:
+
+    >>> import bntk
+    >>> mixture = fit_em("kind -> a; kind -> b", {"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]}, n_starts=3,
+    ...                  variables=[bntk.Variable("kind", ["one", "other"])])
+    >>> round(em_result(mixture).log_likelihood, 2)
+    -2.77
+    """
+    dag = DAG.parse(dag) if isinstance(dag, str) else dag
+    if max_iter < 1 or n_starts < 1:
+        raise ValueError(f"max_iter and n_starts must be at least 1, not {max_iter} and {n_starts}")
+    table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights)
+    rule = as_prior(prior)
+    rows = IncompleteRows(dag, table, row_weights, rule, max_entries)
+    climbs: list[_Climb] = []
+    with _bar(progress) as bar:
+        for tables in _starts(rows, start, 1 if rows.is_complete else n_starts, seed):
+            climbs.append(_climb(rows, tables, max_iter, tolerance, bar))
+            if climbs[-1].interrupted:
+                break
+    best = max(climbs, key=lambda climb: climb.objectives[-1])
+    return best.network(dag, rows, tuple(climb.objectives[-1] for climb in climbs))
+
+
+def em_result(network: BayesianNetwork) -> EMResult | None:
+    """How EM came to the tables of a network; None unless it made them. A copy by pickle forgets it."""
+    found: EMResult | None = network._cache.get("em_result")
+    return found
+
+
+# ---- what users may give -----------------------------------------------------------------------------------------
+
+
+def hidden_names(names: Sequence[str], data: Any, variables: Sequence[Variable] | None) -> list[str]:
+    """The declared variables among the names that have no column in the data."""
+    if variables is None or isinstance(data, (Counter, np.ndarray)):
+        return []
+    columns = set(_column_names(data))
+    declared = {variable.name for variable in variables}
+    return [name for name in names if name in declared and name not in columns] if columns else []
+
+
+def incomplete_table(
+    names: Sequence[str], data: Any, variables: Sequence[Variable] | None, weights: ArrayLike | None
+) -> tuple[Table, Floats | None, list[str]]:
+    """The columns of these names as a table, weights, and the hidden variables, whose cells are all missing."""
+    if isinstance(data, TableCounter):
+        if weights is not None or variables is not None:
+            raise DataError("a Counter has its weights and variables already; give them where it is made")
+        return as_table(data.table, only=names, require_rows=True), data.weights, []
+    if isinstance(data, Counter):
+        raise DataError("EM looks at single rows: give it a table, not a counter of rows that are elsewhere")
+    hidden = hidden_names(names, data, variables)
+    declared = {variable.name: variable for variable in variables or ()}
+    seen = [name for name in names if name not in hidden]
+    if all(name in declared for name in seen):
+        table = as_table(data, variables=[declared[name] for name in seen], require_rows=True)
+    else:
+        table = as_table(data, only=seen, require_rows=True)
+        table = table.recode([declared.get(variable.name, variable) for variable in table.variables])
+    checked = None if weights is None else TableCounter(table, np.asarray(weights)).weights
+    return _with_hidden(table, names, [declared[name] for name in hidden]), checked, hidden
+
+
+def _column_names(data: Any) -> list[str]:
+    if isinstance(data, Table):
+        return list(data.names)
+    if isinstance(data, Mapping):
+        return [str(name) for name in data]
+    names = getattr(data, "column_names", getattr(data, "columns", ()))  # pyarrow has both
+    return [str(name) for name in names]
+
+
+def _with_hidden(table: Table, names: Sequence[str], hidden: Sequence[Variable]) -> Table:
+    if not hidden:
+        return table
+    variables = {variable.name: variable for variable in (*table.variables, *hidden)}
+    columns = {name: table.column(name) for name in table.names}
+    columns |= {variable.name: np.full(table.n_rows, variable.n_states) for variable in hidden}
+    return Table.from_codes(np.array([columns[name] for name in names]), [variables[name] for name in names])
+
+
+# ---- rows, as EM sees them ---------------------------------------------------------------------------------------
+
+
+class IncompleteRows:
+    """Rows prepared for many E-steps on one structure: what can be counted is counted once.
+
+    Parameters
+    ----------
+    dag : DAG
+    table : Table
+        Of the nodes, in their order.
+    weights : array, optional
+    prior : Prior
+    max_entries : int
+
+    Attributes
+    ----------
+    families : list of tuples of Variable
+        (parents..., child) for each node.
+    scopes : list of tuples of int
+        The same by position.
+    open : list of int
+        The nodes whose family has missing cells.
+    is_complete : bool
+    """
+
+    def __init__(
+        self, dag: DAG, table: Table, weights: Floats | None, prior: Prior, max_entries: int = MAX_TABLE_ENTRIES
+    ) -> None:
+        self.table, self.weights, self.prior = table, weights, prior
+        self.families = sized_families(dag, table.variables, max_entries)
+        self.scopes = [(*parents, node) for node, parents in enumerate(dag.parent_indices)]
+        self.open = [node for node, scope in enumerate(self.scopes) if table.has_missing[list(scope)].any()]
+        self.is_complete = not self.open
+        self._alphas = [_alpha(family, prior) for family in self.families]
+        whole = table.complete_rows()
+        self._codes, self._weights = _distinct(table, ~whole, weights)
+        self._complete = self._count(whole)
+        self._fixed = [table.astype(float) for table in self._complete]
+        closed = sorted(set(range(len(self.scopes))) - set(self.open))
+        everywhere = TableCounter(table, weights).tables([self.scopes[node] for node in closed])
+        for node, counts in zip(closed, everywhere, strict=True):
+            self._fixed[node] = counts.astype(float)
+        self._program = None if self.is_complete else self._compiled()
+
+    def _count(self, chosen: NDArray[np.bool_]) -> list[NDArray[Any]]:
+        weights = None if self.weights is None else self.weights[chosen]
+        return TableCounter(self.table.take(chosen), weights).tables(self.scopes)
+
+    def _compiled(self) -> Program:
+        cards = self.table.cards.tolist()
+        factors = [Factor(scope, np.ones([cards[v] for v in scope])) for scope in self.scopes]
+        return compile_factors(factors, cards, names=self.table.names)
+
+    def expect(self, tables: Sequence[Floats]) -> tuple[list[Floats], float]:
+        """The E-step: the expected counts of every family, and the log-likelihood of the observed cells."""
+        counts, log_likelihood = list(self._fixed), _log_product(self._complete, tables)
+        if self._program is not None:
+            wanted = [self.scopes[node] for node in self.open]
+            program = self._program.with_factors(tables)
+            found, log_z = program.expected_counts(self._codes, wanted, self._weights)
+            log_likelihood += log_z
+            for node, expected in zip(self.open, found, strict=True):
+                counts[node] = self._fixed[node] + expected
+        if log_likelihood == -np.inf:
+            raise DataError(
+                "some rows have probability zero under the tables that EM starts with; begin with tables without "
+                "zeros, such as start=bntk.fit(dag, data, prior=1)"
+            )
+        return counts, log_likelihood
+
+    def maximise(self, counts: Sequence[Floats]) -> list[Floats]:
+        """The M-step: the tables for expected counts."""
+        return [posterior_mean(table, alpha) for table, alpha in zip(counts, self._alphas, strict=True)]
+
+    def log_prior(self, tables: Sequence[Floats]) -> float:
+        """The sum of alpha_ijk log theta_ijk."""
+        return _log_product([np.broadcast_to(a, t.shape) for a, t in zip(self._alphas, tables, strict=True)], tables)
+
+    def available(self) -> list[Floats]:
+        """Estimates from the available cases with one more row in each cell, so that nothing is impossible."""
+        counts = TableCounter(self.table, self.weights).tables(self.scopes)
+        return [posterior_mean(table, np.float64(1)) for table in counts]
+
+
+def _alpha(family: tuple[Variable, ...], prior: Prior) -> Floats:
+    q = int(np.prod([parent.n_states for parent in family[:-1]], dtype=object))
+    return np.asarray(prior.alpha(family[-1], q), dtype=np.float64)
+
+
+def _distinct(table: Table, chosen: NDArray[np.bool_], weights: Floats | None) -> tuple[NDArray[Any], Floats]:
+    """The chosen rows, each kind once, with the sum of the weights of its like; none without weight."""
+    if weights is not None:
+        chosen = chosen & (weights > 0)
+    codes = table.codes[:, chosen]
+    numbers, firsts = number_configurations(codes, (table.cards + 1).tolist())
+    repeats = np.bincount(numbers, None if weights is None else weights[chosen], minlength=len(firsts))
+    return np.ascontiguousarray(codes[:, firsts]), repeats.astype(float)
+
+
+def _log_product(powers: Sequence[NDArray[Any]], tables: Sequence[Floats]) -> float:
+    """The sum of power times log table over all entries, with 0 log 0 = 0."""
+    total = 0.0
+    for power, table in zip(powers, tables, strict=True):
+        used = power > 0
+        with np.errstate(divide="ignore"):
+            total += float(power[used] @ np.log(table[used]))
+    return total
+
+
+# ---- climbing ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Climb:
+    """One run of EM: its tables, and the expected counts that they were made from."""
+
+    tables: list[Floats]
+    counts: list[Floats] = field(default_factory=list)
+    objectives: list[float] = field(default_factory=list)
+    log_likelihoods: list[float] = field(default_factory=list)
+    iterations: int = 0
+    converged: bool = False
+    interrupted: bool = False
+
+    def network(self, dag: DAG, rows: IncompleteRows, starts: tuple[float, ...]) -> BayesianNetwork:
+        parts = zip(rows.families, self.tables, self.counts, strict=True)
+        # Without a prior the network refuses to be updated, which expected counts do not allow.
+        network = BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counts) for f, values, counts in parts])
+        network._cache["em_result"] = EMResult(
+            self.log_likelihoods[-1],
+            self.iterations,
+            self.converged,
+            self.interrupted,
+            rows.prior,
+            tuple(self.objectives),
+            tuple(self.log_likelihoods),
+            starts,
+        )
+        return network
+
+
+def _climb(rows: IncompleteRows, tables: list[Floats], max_iter: int, tolerance: float, bar: Any) -> _Climb:
+    climb = _Climb(tables)
+    try:
+        while not climb.converged and climb.iterations <= max_iter:
+            expected, log_likelihood = rows.expect(climb.tables)
+            objective = log_likelihood + rows.log_prior(climb.tables)
+            climb.log_likelihoods.append(log_likelihood)
+            climb.objectives.append(objective)
+            if climb.iterations:
+                gain = objective - climb.objectives[-2]
+                climb.converged = rows.is_complete or gain <= tolerance * abs(objective)
+            if climb.converged or climb.iterations == max_iter:
+                break
+            climb.tables, climb.counts = rows.maximise(expected), expected
+            climb.iterations += 1
+            bar.update()
+            bar.set_postfix_str(f"objective {objective:.6g}", refresh=False)
+    except KeyboardInterrupt:
+        if not climb.iterations:
+            raise
+        climb.interrupted = True
+    return climb
+
+
+def _starts(rows: IncompleteRows, start: BayesianNetwork | None, n_starts: int, seed: int) -> Iterator[list[Floats]]:
+    """The tables that each climb begins with."""
+    rng = np.random.default_rng(seed)
+    first = rows.available() if start is None else _tables_of(start, rows)
+    # From equal tables for all states of a hidden variable no step would ever lead away.
+    never = {v for v, (codes, card) in enumerate(zip(rows.table.codes, rows.table.cards)) if (codes == card).all()}
+    unknown = [node for node in rows.open if start is None and never.intersection(rows.scopes[node])]
+    for number in range(n_starts):
+        tables = list(first)
+        for node in unknown if number == 0 else rows.open:
+            *shape, r = tables[node].shape
+            tables[node] = rng.dirichlet(np.ones(r), size=shape or None)
+        yield tables
+
+
+def _tables_of(network: BayesianNetwork, rows: IncompleteRows) -> list[Floats]:
+    """The tables of a network given as a start, after checking that it is over the same families."""
+    by_name = {cpt.name: cpt for cpt in network.cpts}
+    tables = []
+    for *parents, child in rows.families:
+        cpt = by_name.get(child.name)
+        if cpt is None or {p.name for p in cpt.parents} != {p.name for p in parents}:
+            raise DataError(f"the start must have the structure that is fitted; they differ in {child.name!r}")
+        cpt = cpt.reorder([parent.name for parent in parents])
+        if [v.states for v in cpt.family] != [v.states for v in (*parents, child)]:
+            raise DataError(f"the start has other states than the data in {cpt!s}; declare them by variables=")
+        tables.append(cpt.values)
+    return tables
+
+
+def _bar(progress: bool) -> Any:
+    from tqdm import tqdm
+
+    return tqdm(disable=not progress, desc="EM", unit=" iterations")

@@ -1,0 +1,275 @@
+"""Greedy searches: hill climbing, and tabu search, which walks on over local optima; both with random restarts.
+
+References
+----------
+F. Glover (1989). Tabu search, part I. ORSA Journal on Computing 1, 190-206.
+
+D. Heckerman, D. Geiger and D. M. Chickering (1995). Learning Bayesian networks: the combination of knowledge and
+statistical data. Machine Learning 20, 197-243.
+
+M. Scutari (2010). Learning Bayesian networks with the bnlearn R package. Journal of Statistical Software 35(3).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.graph.dag import DAG
+from bntk.learning.moves import REVERSE, Move, Moves
+from bntk.learning.scores.base import Evaluator
+from bntk.learning.search.base import Search, SearchResult, Step
+
+if TYPE_CHECKING:
+    from bntk.learning.space import Space
+
+
+@dataclass(frozen=True, kw_only=True)
+class HillClimbing(Search):
+    """Take the best legal move (add, delete or reverse an arc) as long as it gains something.
+
+    Of moves that gain the same, additions come before deletions before reversals, and within these the first by the
+    position of the tail, then of the head: R's bnlearn decides in the same way.
+
+    Parameters
+    ----------
+    max_iter : int, optional
+        The most steps in all, over all restarts.
+    time_budget : float, optional
+        Seconds after which the search ends with the best structure so far. Only with a time budget can the result
+        depend on the machine.
+    restarts : int
+        How often to start again from the best structure so far, after ``perturb`` random legal moves. The result is
+        never worse than without.
+    perturb : int
+        Moves of a perturbation; each is first drawn among the kinds of moves, then among those of its kind.
+    tolerance : float
+        Gains that differ by less than this share of the score (or of 1, if that is more) are equal, and a gain below
+        it is none. It hides the rounding of scores, so that equivalent structures tie.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> from bntk.learning.learn import learn_structure
+    >>> found = learn_structure(bntk.datasets.sprinkler().sample(2000, seed=1), search=HillClimbing())
+    >>> found.dag.cpdag() == bntk.datasets.sprinkler().dag.cpdag()
+    True
+    >>> found.trace[0].what
+    'add cloudy -> rain'
+    """
+
+    max_iter: int | None = None
+    time_budget: float | None = None
+    restarts: int = 0
+    perturb: int = 10
+    tolerance: float = 1e-10
+
+    def run(
+        self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
+    ) -> SearchResult:
+        """Search from ``start``, or from the smallest legal structure."""
+        journey = _Journey(self, evaluator, space, start, progress)
+        rng = np.random.default_rng(seed)
+        try:
+            self._climb(journey)
+            for _ in range(self.restarts):
+                if not journey.may_go_on():
+                    break
+                journey.restart(rng, self.perturb)
+                self._climb(journey)
+        except KeyboardInterrupt:
+            journey.interrupted = True
+        return journey.result(repr(self))
+
+    def _climb(self, journey: _Journey) -> None:
+        while journey.may_go_on():
+            moves, gains = journey.choices()
+            chosen = _first_best(gains, journey.slack)
+            if chosen is None or gains[chosen] <= journey.slack:
+                return
+            journey.step(moves[chosen], gains[chosen])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tabu(HillClimbing):
+    """Always take the best move, even one that loses, to a structure that has not been held lately.
+
+    The best structure seen is the result, so it is never worse than hill climbing's from the same start.
+
+    Parameters
+    ----------
+    tabu : int
+        How many of the last structures may not be visited again.
+    max_tabu : int
+        Steps without a new best structure after which a climb ends.
+    max_iter, time_budget, restarts, perturb, tolerance
+        As for :class:`HillClimbing`.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> from bntk.learning.learn import learn_structure
+    >>> table = bntk.datasets.asia().sample(500, seed=4)
+    >>> tabu, hc = (learn_structure(table, search=search) for search in (Tabu(), HillClimbing()))
+    >>> tabu.score >= hc.score
+    True
+    """
+
+    tabu: int = 10
+    max_tabu: int = 10
+
+    def _climb(self, journey: _Journey) -> None:
+        arcs = _ArcKeys(len(journey.evaluator.names))
+        key = arcs.of(journey.evaluator)
+        recent = deque([key], maxlen=max(1, self.tabu))
+        top, idle = journey.score, 0
+        while idle < self.max_tabu and journey.may_go_on():
+            moves, gains = journey.choices()
+            keys = key ^ arcs.changes(moves)
+            fresh = np.flatnonzero(~np.isin(keys, np.array(recent)))
+            chosen = _first_best(gains[fresh], journey.slack)
+            if chosen is None:
+                return
+            journey.step(moves[fresh[chosen]], gains[fresh[chosen]])
+            key = keys[fresh[chosen]]
+            recent.append(key)
+            # The best of this climb, not of all: after a perturbation the way up is long.
+            top, idle = (journey.score, 0) if journey.score > top + journey.slack else (top, idle + 1)
+
+
+def _first_best(gains: NDArray[np.float64], slack: float) -> int | None:
+    """Position of the largest gain, or of the first that is within ``slack`` of it; None when there are no moves."""
+    return int(np.argmax(gains >= gains.max() - slack)) if len(gains) else None
+
+
+class _ArcKeys:
+    """A random number for each arc; a structure is known by the exclusive or of those of its arcs (Zobrist 1970).
+
+    So the keys of all structures that are one move away cost one array operation.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._numbers = np.random.default_rng(0).integers(2**63, size=(n, n))
+
+    def of(self, evaluator: Evaluator) -> np.int64:
+        arcs = [self._numbers[tail, head] for head, parents in enumerate(evaluator.parents) for tail in parents]
+        return np.bitwise_xor.reduce(np.array(arcs, dtype=np.int64))
+
+    def changes(self, moves: Moves) -> NDArray[np.int64]:
+        kind, tail, head = moves.T
+        return self._numbers[tail, head] ^ np.where(kind == REVERSE, self._numbers[head, tail], 0)
+
+
+class _Journey:
+    """One run of a greedy search: the structure held, the best one seen, and the way there.
+
+    The walk knows what is legal, the evaluator what it is worth; both always hold the same structure.
+    """
+
+    def __init__(
+        self, options: HillClimbing, evaluator: Evaluator, space: Space, start: DAG | None, progress: bool
+    ) -> None:
+        self._began = time.perf_counter()
+        self._options = options
+        self._space = space
+        self.evaluator = evaluator
+        self.interrupted = False
+        self.trace: list[Step] = []
+        self._n_steps = 0
+        self._n_restarts = 0
+        self._bar = _bar(options, progress)
+        self._hold(space.start() if start is None else start.reorder(space.nodes))
+        self._keep()
+
+    @property
+    def slack(self) -> float:
+        """What counts as no difference."""
+        return self._options.tolerance * max(1.0, abs(self.score))
+
+    def may_go_on(self) -> bool:
+        """Whether steps and time are left."""
+        budget = self._options.time_budget
+        if budget is not None and time.perf_counter() - self._began >= budget:
+            self.interrupted = True
+        steps = self._options.max_iter
+        return not self.interrupted and (steps is None or self._n_steps < steps)
+
+    def choices(self) -> tuple[Moves, NDArray[np.float64]]:
+        """All legal moves, by kind, tail and head, and what each would gain."""
+        moves = self._walk.moves()
+        return moves, self.evaluator.gains(moves)
+
+    def step(self, row: NDArray[np.int64], gain: float) -> None:
+        """Make a move."""
+        move = self._apply(row)
+        self.score += float(gain)
+        self._n_steps += 1
+        self._record(move.describe(self.evaluator.names))
+        if self.score > self._best_score + self.slack:
+            self._keep()
+
+    def restart(self, rng: np.random.Generator, n_moves: int) -> None:
+        """Go back to the best structure and away from it by random moves."""
+        self._hold(self._best_dag())
+        for _ in range(n_moves):
+            moves = self._walk.moves()
+            if not len(moves):
+                break
+            of_kind = moves[moves[:, 0] == rng.choice(np.unique(moves[:, 0]))]
+            self._apply(of_kind[rng.integers(len(of_kind))])
+        self.score = self.evaluator.total()
+        self._n_restarts += 1
+        self._record(f"restart {self._n_restarts}")
+
+    def result(self, search: str) -> SearchResult:
+        """The best structure, which the evaluator holds afterwards."""
+        if self._bar is not None:
+            self._bar.close()
+        dag = self._best_dag()
+        self.evaluator.reset(dag)
+        return SearchResult(
+            dag=dag,
+            score=self.evaluator.total(),  # without the rounding of many gains
+            search=search,
+            interrupted=self.interrupted,
+            n_evaluated=self.evaluator.n_evaluated,
+            seconds=time.perf_counter() - self._began,
+            trace=tuple(self.trace),
+        )
+
+    def _best_dag(self) -> DAG:
+        return DAG._trusted(self.evaluator.names, tuple(tuple(sorted(row)) for row in self._best))
+
+    def _hold(self, dag: DAG) -> None:
+        self._walk = self._space.walk(dag)
+        self.evaluator.reset(dag)
+        self.score = self.evaluator.total()
+
+    def _keep(self) -> None:
+        self._best, self._best_score = tuple(self.evaluator.parents), self.score
+
+    def _apply(self, row: NDArray[np.int64]) -> Move:
+        move = Move(*row.tolist())
+        self.evaluator.apply(move)
+        self._walk.apply(move)
+        return move
+
+    def _record(self, what: str) -> None:
+        self.trace.append(Step(what, self.score, time.perf_counter() - self._began))
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"best score {self._best_score:,.4f}", refresh=False)
+            self._bar.update()
+
+
+def _bar(options: HillClimbing, progress: bool) -> Any:
+    """A progress bar, or None."""
+    if not progress:
+        return None
+    from tqdm.auto import tqdm
+
+    return tqdm(desc=type(options).__name__, unit=" steps", total=options.max_iter)

@@ -1,0 +1,178 @@
+"""The two kinds of rules that a space is composed of: the shape of a group of nodes, and the arcs between groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.errors import SpaceError
+
+#: What the arcs among the nodes of a group may look like.
+SHAPES = ("empty", "tree", "forest", "star", "polytree", "kdb", "dag")
+
+#: What a link says about the arcs from its tails to its heads.
+MODES = ("all", "optional", "discard", "none")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some nodes, and the shape of the subgraph of the arcs among them.
+
+    Parameters
+    ----------
+    nodes : sequence of str
+    shape : str
+        * ``"empty"``: no arcs;
+        * ``"tree"``: connected, and every node but one (the root) has one parent in the group;
+        * ``"forest"``: at most one parent in the group for each node;
+        * ``"star"``: one node (the root) is the parent of all others, and there are no other arcs;
+        * ``"polytree"``: no cycles even when directions are ignored;
+        * ``"kdb"``: at most ``k`` parents in the group for each node;
+        * ``"dag"``: any arcs.
+
+        A tree or a star spans the nodes that no :class:`Link` with the mode ``"discard"`` has discarded.
+    k : int, optional
+        For ``"kdb"`` only.
+    root : str, optional
+        For ``"tree"`` and ``"star"``: this node has no parent in the group. By default any node may be the root.
+
+    Examples
+    --------
+    >>> print(Group(["rain", "sprinkler", "wet"], "tree", root="rain"))
+    tree with root rain over rain, sprinkler, wet
+    """
+
+    nodes: Sequence[str]
+    shape: str
+    k: int | None = None
+    root: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", _distinct(self.nodes, "a group"))
+        if self.shape not in SHAPES:
+            raise SpaceError(f"there is no shape {self.shape!r}; the shapes are {', '.join(SHAPES)}")
+        if (self.shape == "kdb") != (self.k is not None):
+            raise SpaceError(f"k is for the shape 'kdb' and only for it; got the shape {self.shape!r} with k={self.k}")
+        if self.k is not None and self.k < 0:
+            raise SpaceError(f"k is the largest number of parents in the group, so not negative; got {self.k}")
+        if self.root is not None and self.shape not in ("tree", "star"):
+            raise SpaceError(f"only a tree or a star has a chosen root, not the shape {self.shape!r}")
+        if self.root is not None and self.root not in self.nodes:
+            raise SpaceError(f"the root {self.root!r} is not in its group ({listed(self.nodes)})")
+
+    @property
+    def parent_limit(self) -> int | None:
+        """How many parents in the group a node may have; None when the shape does not say."""
+        return self.k if self.shape == "kdb" else 1 if self.shape in ("tree", "forest", "star") else None
+
+    @property
+    def spans(self) -> bool:
+        """True when the shape asks for a fixed number of arcs, so that none can be added or deleted alone."""
+        return self.shape in ("tree", "star")
+
+    def __str__(self) -> str:
+        most = f"DAG with at most {self.k} {'parent' if self.k == 1 else 'parents'}"
+        what = {"empty": "empty graph", "kdb": most, "dag": "DAG"}.get(self.shape, self.shape)
+        root = f" with root {self.root}" if self.root is not None else ""
+        return f"{what}{root} over {listed(self.nodes)}"
+
+
+@dataclass(frozen=True)
+class Link:
+    """What holds between two sets of nodes. Arcs from the heads back to the tails are never allowed.
+
+    Parameters
+    ----------
+    tails, heads : sequence of str
+        Without a common node.
+    mode : str
+        * ``"all"``: every arc from a tail to a head is compulsory;
+        * ``"optional"``: any of them may be there;
+        * ``"discard"``: optional, but a head without any arc from the tails is discarded: it has no arc to or from the
+          other heads, nor to or from the other nodes of a group that it is in;
+        * ``"none"``: none.
+    max_parents : int, optional
+        How many of the tails may be parents of one head.
+
+    Examples
+    --------
+    >>> print(Link(["class"], ["colour", "size"], "discard"))
+    discarding arcs from class to colour, size
+    """
+
+    tails: Sequence[str]
+    heads: Sequence[str]
+    mode: str = "optional"
+    max_parents: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tails", _distinct(self.tails, "the tails of a link"))
+        object.__setattr__(self, "heads", _distinct(self.heads, "the heads of a link"))
+        if self.mode not in MODES:
+            raise SpaceError(f"there is no link mode {self.mode!r}; the modes are {', '.join(MODES)}")
+        both = [name for name in self.tails if name in set(self.heads)]
+        if both:
+            raise SpaceError(f"a node cannot be both tail and head of a link: {listed(both)}")
+        if self.max_parents is not None and self.max_parents < 0:
+            raise SpaceError(f"max_parents of a link is a number of tails, so not negative; got {self.max_parents}")
+
+    def __str__(self) -> str:
+        word = {"all": "all", "optional": "optional", "discard": "discarding", "none": "no"}[self.mode]
+        limit = "" if self.max_parents is None else f", at most {self.max_parents} into each"
+        return f"{word} arcs from {listed(self.tails)} to {listed(self.heads)}{limit}"
+
+
+class Quota(NamedTuple):
+    """A rule of the form: so many of these tails may be parents of each of these heads."""
+
+    rule: str
+    tails: NDArray[np.bool_]
+    heads: NDArray[np.bool_]
+    limits: NDArray[np.int64]
+
+    def counts(self, arcs: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """How many of the tails each node has as parents."""
+        return arcs[self.tails].sum(axis=0, dtype=np.int64)
+
+
+class Discard(NamedTuple):
+    """A discarding link in positions; ``inner`` marks the arcs that a discarded head may not touch."""
+
+    tails: NDArray[np.bool_]
+    heads: NDArray[np.bool_]
+    inner: NDArray[np.bool_]
+
+    def counts(self, arcs: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """How many of the tails each node has as parents."""
+        return arcs[self.tails].sum(axis=0, dtype=np.int64)
+
+    def kept(self, arcs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The nodes that the link does not discard, given the arcs that there are."""
+        return ~self.heads | (self.counts(arcs) > 0)
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """Names in a row, cut short when there are many.
+
+    >>> listed("abcdefgh")
+    'a, b, c, d, e, ... (8)'
+    """
+    names = list(names)
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])}, ... ({len(names)})"
+
+
+def _distinct(names: Iterable[str], where: str) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise SpaceError(f"{where} must be a list of names, not the single string {names!r}")
+    names = tuple(names)
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise SpaceError(f"{where} must be distinct nodes; given more than once: {listed(repeated)}")
+    return names
