@@ -21,6 +21,8 @@ _LAZY = {
     "NoisyMax": "bntk.noisy:NoisyMax",
     "NoisyOr": "bntk.noisy:NoisyOr",
     "fit": "bntk.learning.parameters:fit",
+    "fit_em": "bntk.learning.em:fit_em",
+    "structural_em": "bntk.learning.structural_em:structural_em",
     "learn": "bntk.learning.learn:learn",
     "learn_structure": "bntk.learning.learn:learn_structure",
     "bootstrap_strengths": "bntk.learning.search.bootstrap:bootstrap_strengths",
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from bntk.learning import scores as scores
     from bntk.learning import search as search
     from bntk.learning import spaces as spaces
+    from bntk.learning.em import fit_em as fit_em
     from bntk.learning.learn import learn as learn
     from bntk.learning.learn import learn_structure as learn_structure
     from bntk.learning.parameters import fit as fit
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
     from bntk.learning.space import Group as Group
     from bntk.learning.space import Link as Link
     from bntk.learning.space import Space as Space
+    from bntk.learning.structural_em import structural_em as structural_em
     from bntk.network import BayesianNetwork as BayesianNetwork
     from bntk.noisy import NoisyMax as NoisyMax
     from bntk.noisy import NoisyOr as NoisyOr

@@ -6,6 +6,8 @@ All errors derive from :class:`BntkError`, and also from the built-in error that
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class BntkError(Exception):
     """The base of all errors of this package."""
@@ -42,6 +44,22 @@ class TooLargeError(BntkError, MemoryError):
     """Something that would need more memory than the stated limit; raised before it is allocated."""
 
 
+class ImpossibleEvidence(BntkError, ValueError):  # noqa: N818
+    """Findings that have probability zero together; ``findings`` lists them as text.
+
+    ``minimal`` says whether the others would be possible if any one of them were left out.
+    """
+
+    def __init__(self, findings: Iterable[str], minimal: bool = True) -> None:
+        self.findings, self.minimal = tuple(findings), minimal
+        together = "have probability zero together" if len(self.findings) > 1 else "has probability zero"
+        hint = " (perhaps fewer of them clash already)" if not minimal and len(self.findings) > 1 else ""
+        super().__init__(f"the evidence is impossible: {', '.join(self.findings)} {together}{hint}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.findings, self.minimal)
+
+
 class UnknownNameError(BntkError, KeyError):
     """A variable or state that does not exist; the message lists those that do."""
 
@@ -55,9 +73,7 @@ class ParseError(BntkError, ValueError):
     def __init__(self, message: str, *, source: str = "", line: int = 0, column: int = 0) -> None:
         self.message, self.source, self.line, self.column = message, source, line, column
         place = ", ".join(
-            part
-            for part in (source, f"line {line}" if line else "", f"column {column}" if column else "")
-            if part
+            part for part in (source, f"line {line}" if line else "", f"column {column}" if column else "") if part
         )
         super().__init__(f"{place}: {message}" if place else message)
 
@@ -75,6 +91,10 @@ class BntkWarning(UserWarning):
 
 class UnseenStateWarning(BntkWarning):
     """A value that is not a known state was taken as missing."""
+
+
+class ImpossibleRowsWarning(BntkWarning):
+    """Rows of a table that have probability zero."""
 
 
 class NormalisationWarning(BntkWarning):

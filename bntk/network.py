@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,14 @@ from bntk.variable import Variable, format_states
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bntk.inference.distribution import Distribution, Explanation, Marginals
+    from bntk.inference.program import Plan
     from bntk.learning.priors import Prior
+    from bntk.learning.search.base import SearchResult
     from bntk.table import Table
+
+#: Keys of the cache that hold reports of learning.
+_REPORTS = frozenset({"search_result", "em_result", "structural_em_result"})
 
 
 class BayesianNetwork:
@@ -100,6 +107,12 @@ class BayesianNetwork:
         """The prior behind the estimates, or None."""
         return self._prior
 
+    @property
+    def search_result(self) -> SearchResult | None:
+        """How :func:`bntk.learn` found the structure (score, trace, families evaluated, seconds); else None."""
+        found: SearchResult | None = self._cache.get("search_result")
+        return found
+
     def variable(self, name: str) -> Variable:
         """The variable of that name."""
         return self.cpt(name).child
@@ -115,22 +128,109 @@ class BayesianNetwork:
 
     # ---- data ------------------------------------------------------------------------------------------------
 
-    def log_likelihood(self, data: Any) -> float:
+    def log_likelihood(self, data: Any, *, max_entries: int | None = None) -> float:
         """Sum over the rows of log P(row), in nats.
 
         Parameters
         ----------
         data : Table, data frame, mapping of columns
-            Coded against this network's states; columns that the network does not have are ignored. Rows must
-            be complete.
+            Coded against this network's states; columns that the network does not have are ignored. Missing cells
+            are summed out, so that P(row) is the probability of the observed ones. Every column must be there.
+        max_entries : int, optional
+            The clique entries that exact inference may need for rows with missing cells.
         """
-        return float(self.row_log_likelihood(data).sum())
+        return float(self.row_log_likelihood(data, max_entries=max_entries).sum())
 
-    def row_log_likelihood(self, data: Any) -> NDArray[np.float64]:
-        """log P(row) for each row of the data; -inf where a row is impossible."""
-        from bntk.inference.likelihood import complete_log_likelihood
+    def row_log_likelihood(self, data: Any, *, max_entries: int | None = None) -> NDArray[np.float64]:
+        """log P(observed cells of the row) for each row of the data; -inf where a row is impossible.
 
-        return complete_log_likelihood(self, data)
+        Examples
+        --------
+        >>> import bntk
+        >>> rows = {"cloudy": ["yes", None], "sprinkler": ["no", "no"], "rain": ["yes", None], "wet": ["yes", None]}
+        >>> np.exp(bntk.datasets.sprinkler().row_log_likelihood(rows)).round(3)
+        array([0.324, 0.7  ])
+        """
+        from bntk.inference.likelihood import row_log_likelihood
+
+        return row_log_likelihood(self, data, **_limits(max_entries))
+
+    def posterior(
+        self, data: Any, targets: str | Sequence[str], *, max_entries: int | None = None
+    ) -> pd.DataFrame | dict[str, pd.DataFrame]:
+        """The posterior of each target given each row's observed cells: a whole table at once.
+
+        Rows may miss any cells. A target's own column is ignored, so that complete rows can be classified as they
+        are; the columns of other targets are evidence like any other. Columns that the data does not have count as
+        missing everywhere, columns that the network does not have are ignored.
+
+        Parameters
+        ----------
+        data : Table, data frame, mapping of columns
+        targets : str or sequence of str
+        max_entries : int, optional
+            The clique entries that exact inference may need.
+
+        Returns
+        -------
+        DataFrame, or dict of DataFrame by target when several are named
+            A row for each row of the data, with the index of a pandas data frame, and a column for each state of the
+            target. Rows that are impossible are NaN, with one warning. Where the Markov blanket of a target is
+            observed, the rest of the row cannot matter and is not looked at.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> rows = {"xray": ["yes", "yes", None], "smoke": ["yes", "no", None]}
+        >>> bntk.datasets.asia().posterior(rows, "lung").round(3)
+        lung     no    yes
+        0     0.354  0.646
+        1     0.858  0.142
+        2     0.945  0.055
+        """
+        from bntk.inference.rows import posterior
+
+        return posterior(self, data, targets, **_limits(max_entries))
+
+    def impute(
+        self,
+        data: Any,
+        how: Literal["mpe", "mode", "sample"] = "mpe",
+        seed: int = 0,
+        *,
+        max_entries: int | None = None,
+    ) -> Table:
+        """The data with every missing cell filled in from the observed cells of its row.
+
+        Parameters
+        ----------
+        data : Table, data frame, mapping of columns
+            Columns that the data does not have are filled in, too; those that the network does not have are dropped.
+        how : {"mpe", "mode", "sample"}
+            "mpe": the most probable joint completion of the row. "mode": each cell its own most probable state; such
+            states need not go together. "sample": a draw from the joint posterior of the missing cells.
+        seed : int
+            For "sample": the same seed gives the same draws.
+        max_entries : int, optional
+            The clique entries that exact inference may need.
+
+        Returns
+        -------
+        Table
+            Over the variables of the network. Rows that are impossible stay as they are, with one warning.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> rows = {"cloudy": ["yes", None], "sprinkler": [None, "yes"], "rain": [None, None], "wet": ["yes", "yes"]}
+        >>> bntk.datasets.sprinkler().impute(rows).to_pandas()
+          cloudy sprinkler rain  wet
+        0    yes        no  yes  yes
+        1     no       yes   no  yes
+        """
+        from bntk.inference.rows import impute
+
+        return impute(self, data, how, seed, **_limits(max_entries))
 
     def sample(self, n: int, seed: int = 0) -> Table:
         """Draw ``n`` rows; the same seed gives the same rows, whatever the number of threads.
@@ -153,6 +253,250 @@ class BayesianNetwork:
         from bntk.learning.parameters import updated
 
         return updated(self, data)
+
+    # ---- questions -------------------------------------------------------------------------------------------
+
+    def query(
+        self,
+        targets: str | Sequence[str],
+        given: Mapping[str, Any] | None = None,
+        soft: Mapping[str, Any] | None = None,
+        *,
+        max_entries: int | None = None,
+    ) -> Distribution:
+        """The joint posterior of one or several variables.
+
+        Parameters
+        ----------
+        targets : str or sequence of str
+            The axes of the result, in this order. A target that is also given has the posterior that includes its own
+            finding: all mass on an observed state.
+        given : mapping, optional
+            For a variable: a state; a set, list or tuple of states, any of which it may be; or a mapping with a
+            likelihood for each state (virtual evidence). None and NaN say nothing.
+        soft : mapping, optional
+            For a variable: a likelihood for each state, as a mapping or as an array in the order of the states. Only
+            ratios matter for posteriors.
+        max_entries : int, optional
+            The clique entries that exact inference may need; see :meth:`plan`.
+
+        Raises
+        ------
+        ImpossibleEvidence
+            The evidence has probability zero; the message names findings that clash. In a large network only the part
+            that the targets depend on is looked at.
+        TooLargeError
+            Before anything large is allocated.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> asia = bntk.datasets.asia()
+        >>> asia.query("bronc", {"dysp": "yes", "smoke": "no"})
+        P(bronc | dysp='yes', smoke='no')
+        no   0.2461  #####
+        yes  0.7539  ###############
+        >>> asia.query(["lung", "tub"], soft={"xray": [1, 5]})
+        P(lung, tub | xray ~ [1, 5])
+        lung  tub
+        no    no   0.7787  ################
+        no    yes  0.0336  #
+        yes   no   0.1858  ####
+        yes   yes  0.0020
+        """
+        from bntk.inference.query import query
+
+        return query(self, targets, given, soft, **_limits(max_entries))
+
+    def marginals(
+        self,
+        given: Mapping[str, Any] | None = None,
+        soft: Mapping[str, Any] | None = None,
+        *,
+        max_entries: int | None = None,
+    ) -> Marginals:
+        """The posterior of every variable that is not observed, by name; arguments as for :meth:`query`.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.sprinkler().marginals({"wet": "yes"})
+        3 marginals
+        cloudy     no 0.4242  yes 0.5758
+        sprinkler  no 0.5702  yes 0.4298
+        rain       no 0.2921  yes 0.7079
+        """
+        from bntk.inference.query import marginals
+
+        return marginals(self, given, soft, **_limits(max_entries))
+
+    def probability(
+        self,
+        given: Mapping[str, Any] | None = None,
+        soft: Mapping[str, Any] | None = None,
+        *,
+        max_entries: int | None = None,
+    ) -> float:
+        """The probability of the evidence; with likelihoods, their expected product.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> round(bntk.datasets.asia().probability({"xray": "yes", "dysp": "yes"}), 4)
+        0.0707
+        """
+        return math.exp(self.log_probability(given, soft, max_entries=max_entries))
+
+    def log_probability(
+        self,
+        given: Mapping[str, Any] | None = None,
+        soft: Mapping[str, Any] | None = None,
+        *,
+        max_entries: int | None = None,
+    ) -> float:
+        """The log of :meth:`probability`; -inf when the evidence is impossible."""
+        from bntk.inference.query import log_probability
+
+        return log_probability(self, given, soft, **_limits(max_entries))
+
+    def mpe(
+        self,
+        given: Mapping[str, Any] | None = None,
+        soft: Mapping[str, Any] | None = None,
+        *,
+        max_entries: int | None = None,
+    ) -> Explanation:
+        """The most probable joint state of all variables that are not observed: the most probable explanation.
+
+        It is a dict of states with ``probability`` and ``log_probability`` of all of them together given the evidence.
+        The states that are most probable one by one (:meth:`marginals`) need not go together.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.sprinkler().mpe({"wet": "yes", "sprinkler": "yes"})
+        {'cloudy': 'no', 'rain': 'no'} with probability 0.6472
+        """
+        from bntk.inference.query import mpe
+
+        return mpe(self, given, soft, **_limits(max_entries))
+
+    def map(
+        self,
+        targets: str | Sequence[str],
+        given: Mapping[str, Any] | None = None,
+        soft: Mapping[str, Any] | None = None,
+        *,
+        max_entries: int | None = None,
+    ) -> Explanation:
+        """The most probable joint state of some variables, all others summed out (marginal MAP), exactly.
+
+        Where other variables have to be summed out, the joint states of the targets are compared one by one, up to
+        2**24 of them. Targets that are observed are left out of the answer.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.asia().map(["lung", "bronc"], {"dysp": "yes"})
+        {'lung': 'no', 'bronc': 'yes'} with probability 0.7689
+        """
+        from bntk.inference.query import marginal_map
+
+        return marginal_map(self, targets, given, soft, **_limits(max_entries))
+
+    def jeffrey(
+        self,
+        targets: str | Sequence[str],
+        beliefs: Mapping[str, Any],
+        given: Mapping[str, Any] | None = None,
+        *,
+        max_entries: int | None = None,
+    ) -> Distribution:
+        """The posterior of the targets once the belief about other variables has changed: Jeffrey's rule.
+
+        Afterwards the posterior of each variable in ``beliefs`` *is* the distribution given there, while virtual
+        evidence (``soft``) only weighs what is known. For one variable x with the new distribution q the answer is
+        the sum over x of P(targets | x, given) q(x). For several variables all beliefs hold at the same time: of the
+        distributions with these marginals it is the one nearest to the old one (iterative proportional fitting).
+
+        Parameters
+        ----------
+        targets : str or sequence of str
+        beliefs : mapping
+            For a variable, a probability for each state: a mapping, or an array in the order of the states.
+        given : mapping, optional
+            Evidence on other variables, as for :meth:`query`.
+        max_entries : int, optional
+            The clique entries that exact inference may need.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.asia().jeffrey("smoke", {"lung": {"no": 0.3, "yes": 0.7}})
+        P(smoke | lung := [0.3, 0.7])
+        no   0.2208  ####
+        yes  0.7792  ################
+
+        References
+        ----------
+        R. C. Jeffrey (1965). The Logic of Decision. McGraw-Hill.
+        """
+        from bntk.inference.query import jeffrey
+
+        return jeffrey(self, targets, beliefs, given, **_limits(max_entries))
+
+    def plan(
+        self,
+        targets: str | Sequence[str] | None = None,
+        given: Mapping[str, Any] | Iterable[str] | None = None,
+    ) -> Plan:
+        """What a question will cost, before anything is run: cliques, table sizes, memory, operations.
+
+        Parameters
+        ----------
+        targets : str or sequence of str, optional
+            As for :meth:`query`; without, the plan is for :meth:`marginals`, :meth:`mpe` and whole tables.
+        given : mapping, or names of the observed variables, optional
+            Large tables shrink further when evidence is entered.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.asia().plan().n_cliques
+        6
+        """
+        from bntk.inference.query import plan
+
+        return plan(self, targets, given)
+
+    def do(self, interventions: Mapping[str, Any]) -> BayesianNetwork:
+        """The network in which some variables are set from outside, whatever their parents (Pearl's do-operator).
+
+        The arcs into these variables are cut, and their tables put all mass on the state. So
+        ``bn.do({"x": "yes"}).query("y")`` is P(y | do(x = yes)).
+
+        Parameters
+        ----------
+        interventions : mapping
+            For a variable, the state that it is set to.
+
+        Examples
+        --------
+        Seeing the sprinkler on makes a clouded sky unlikely; turning it on says nothing about the sky.
+
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler()
+        >>> round(bn.query("cloudy", {"sprinkler": "yes"})["yes"], 3)
+        0.167
+        >>> bn.do({"sprinkler": "yes"}).query("cloudy")["yes"]
+        0.5
+        """
+        set_to = {self._dag.index(name): self.variable(name).code(state) for name, state in interventions.items()}
+        cpts = [
+            CPT(cpt.child, np.eye(cpt.child.n_states)[set_to[node]]) if node in set_to else cpt
+            for node, cpt in enumerate(self._cpts)
+        ]
+        return BayesianNetwork(self._dag.do(*interventions), cpts)
 
     # ---- views -----------------------------------------------------------------------------------------------
 
@@ -193,7 +537,8 @@ class BayesianNetwork:
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cache": {}}
+        # Reports of how the network was learned stay; what can be computed again does not.
+        return {**self.__dict__, "_cache": {k: v for k, v in self._cache.items() if k in _REPORTS}}
 
     def __repr__(self) -> str:
         def plural(n: int, word: str) -> str:
@@ -211,6 +556,11 @@ class BayesianNetwork:
         ]
         hidden = len(self._cpts) - most
         return "\n".join([head, *lines, *([f"  ... {hidden:,} more variables"] if hidden > 0 else [])])
+
+
+def _limits(max_entries: int | None) -> dict[str, int]:
+    """The limit as a keyword, when there is one: the default is the engine's."""
+    return {} if max_entries is None else {"max_entries": max_entries}
 
 
 def _as_cpt(local: LocalDistribution) -> CPT:

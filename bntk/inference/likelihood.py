@@ -1,4 +1,4 @@
-"""Log-likelihood of complete rows: a gather over the log tables."""
+"""Log-likelihood of rows: a gather over the log tables where they are complete, else missing cells are summed out."""
 
 from __future__ import annotations
 
@@ -8,44 +8,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
-from bntk.errors import DataError
 from bntk.inference.flat import flat_families, flat_tables
+from bntk.inference.program import MAX_ENTRIES, compile_network
 from bntk.network import BayesianNetwork
-from bntk.table import Table, as_table
+from bntk.table import as_table
+
+Floats = NDArray[np.float64]
 
 
-def complete_log_likelihood(network: BayesianNetwork, data: Any) -> NDArray[np.float64]:
-    """log P(row) for each row; a row with a missing cell is refused by number and column."""
+def row_log_likelihood(network: BayesianNetwork, data: Any, max_entries: int = MAX_ENTRIES) -> Floats:
+    """log P(observed cells) for each row; -inf where a row is impossible."""
+    table = as_table(data, variables=network.variables)
+    if not table.has_missing.any():
+        return complete_log_likelihood(network, table.codes)
+    complete = table.complete_rows()
+    out = np.empty(table.n_rows)
+    out[complete] = complete_log_likelihood(network, table.take(complete).codes)
+    out[~complete] = incomplete_log_likelihood(network, table.take(~complete).codes, max_entries)
+    return out
+
+
+def complete_log_likelihood(network: BayesianNetwork, codes: NDArray[Any]) -> Floats:
+    """log P(row) for rows without a missing cell."""
     from bntk.inference.kernels import sum_log_tables
 
-    table = as_table(data, variables=network.variables)
-    _refuse_missing(table)
     flat = flat_families(network)
     if "log_tables" not in network._cache:
         network._cache["log_tables"] = flat_tables(network, _log)
     log_tables = network._cache["log_tables"]
-    out = np.zeros(table.n_rows)
+    out = np.zeros(codes.shape[1])
 
     def work(span: tuple[int, int]) -> None:
-        sum_log_tables(table.codes, flat.starts, flat.members, flat.strides, flat.offsets, log_tables, *span, out)
+        sum_log_tables(codes, flat.starts, flat.members, flat.strides, flat.offsets, log_tables, *span, out)
 
-    run_parallel(work, spans(table.n_rows, n_threads(), multiple=4096))
+    run_parallel(work, spans(codes.shape[1], n_threads(), multiple=4096))
     return out
 
 
-def _log(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def incomplete_log_likelihood(network: BayesianNetwork, codes: NDArray[Any], max_entries: int = MAX_ENTRIES) -> Floats:
+    """log P(observed cells) for rows with missing cells, by exact inference."""
+    seen = [v for v, cpt in enumerate(network.cpts) if (codes[v] != cpt.child.n_states).any()]
+    # Variables that no row shows, nor any of their descendants, sum to one and are left out.
+    targets = None if len(seen) == len(network.cpts) else seen
+    return compile_network(network, targets=targets, max_entries=max_entries).log_z_rows(codes)
+
+
+def _log(matrix: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.log(matrix)
-
-
-def _refuse_missing(table: Table) -> None:
-    if not table.has_missing.any():
-        return
-    missing = table.codes == table.cards[:, None]
-    row = int(np.argmax(missing.any(axis=0)))
-    name = table.names[int(np.argmax(missing[:, row]))]
-    rows = int(missing.any(axis=0).sum())
-    raise DataError(
-        f"row {row} has a missing cell in {name!r} ({rows:,} of {table.n_rows:,} rows are incomplete); the "
-        "likelihood is defined here for complete rows: drop the others with table.drop_missing()"
-    )

@@ -22,8 +22,8 @@ from bntk.cpt import CPT, MAX_TABLE_ENTRIES
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.program import Factor, Program, compile_factors
+from bntk.learning.completion import distinct_rows
 from bntk.learning.counts import Counter, TableCounter
-from bntk.learning.counts.compact import number_configurations
 from bntk.learning.parameters import posterior_mean, sized_families
 from bntk.learning.priors import Prior, as_prior
 from bntk.network import BayesianNetwork
@@ -174,7 +174,7 @@ def fit_em(
 
 
 def em_result(network: BayesianNetwork) -> EMResult | None:
-    """How EM came to the tables of a network; None unless it made them. A copy by pickle forgets it."""
+    """How EM came to the tables of a network; None unless it made them."""
     found: EMResult | None = network._cache.get("em_result")
     return found
 
@@ -186,7 +186,7 @@ def hidden_names(names: Sequence[str], data: Any, variables: Sequence[Variable] 
     """The declared variables among the names that have no column in the data."""
     if variables is None or isinstance(data, (Counter, np.ndarray)):
         return []
-    columns = set(_column_names(data))
+    columns = set(column_names(data))
     declared = {variable.name for variable in variables}
     return [name for name in names if name in declared and name not in columns] if columns else []
 
@@ -213,7 +213,8 @@ def incomplete_table(
     return _with_hidden(table, names, [declared[name] for name in hidden]), checked, hidden
 
 
-def _column_names(data: Any) -> list[str]:
+def column_names(data: Any) -> list[str]:
+    """The names of the columns of data of any kind; none where it has no names."""
     if isinstance(data, Table):
         return list(data.names)
     if isinstance(data, Mapping):
@@ -267,7 +268,9 @@ class IncompleteRows:
         self.is_complete = not self.open
         self._alphas = [_alpha(family, prior) for family in self.families]
         whole = table.complete_rows()
-        self._codes, self._weights = _distinct(table, ~whole, weights)
+        self._codes, self._weights = distinct_rows(
+            table.codes[:, ~whole], table.cards, None if weights is None else weights[~whole]
+        )
         self._complete = self._count(whole)
         self._fixed = [table.astype(float) for table in self._complete]
         closed = sorted(set(range(len(self.scopes))) - set(self.open))
@@ -287,7 +290,7 @@ class IncompleteRows:
 
     def expect(self, tables: Sequence[Floats]) -> tuple[list[Floats], float]:
         """The E-step: the expected counts of every family, and the log-likelihood of the observed cells."""
-        counts, log_likelihood = list(self._fixed), _log_product(self._complete, tables)
+        counts, log_likelihood = list(self._fixed), log_product(self._complete, tables)
         if self._program is not None:
             wanted = [self.scopes[node] for node in self.open]
             program = self._program.with_factors(tables)
@@ -308,7 +311,7 @@ class IncompleteRows:
 
     def log_prior(self, tables: Sequence[Floats]) -> float:
         """The sum of alpha_ijk log theta_ijk."""
-        return _log_product([np.broadcast_to(a, t.shape) for a, t in zip(self._alphas, tables, strict=True)], tables)
+        return log_product([np.broadcast_to(a, t.shape) for a, t in zip(self._alphas, tables, strict=True)], tables)
 
     def available(self) -> list[Floats]:
         """Estimates from the available cases with one more row in each cell, so that nothing is impossible."""
@@ -321,17 +324,7 @@ def _alpha(family: tuple[Variable, ...], prior: Prior) -> Floats:
     return np.asarray(prior.alpha(family[-1], q), dtype=np.float64)
 
 
-def _distinct(table: Table, chosen: NDArray[np.bool_], weights: Floats | None) -> tuple[NDArray[Any], Floats]:
-    """The chosen rows, each kind once, with the sum of the weights of its like; none without weight."""
-    if weights is not None:
-        chosen = chosen & (weights > 0)
-    codes = table.codes[:, chosen]
-    numbers, firsts = number_configurations(codes, (table.cards + 1).tolist())
-    repeats = np.bincount(numbers, None if weights is None else weights[chosen], minlength=len(firsts))
-    return np.ascontiguousarray(codes[:, firsts]), repeats.astype(float)
-
-
-def _log_product(powers: Sequence[NDArray[Any]], tables: Sequence[Floats]) -> float:
+def log_product(powers: Sequence[NDArray[Any]], tables: Sequence[Floats]) -> float:
     """The sum of power times log table over all entries, with 0 log 0 = 0."""
     total = 0.0
     for power, table in zip(powers, tables, strict=True):

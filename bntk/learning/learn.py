@@ -49,8 +49,8 @@ def learn(
 ) -> BayesianNetwork:
     """Learn a network: its structure by a search, then its parameters.
 
-    The search's own report (score, trace, families evaluated, seconds) is kept with the network: see
-    :func:`search_result`. :func:`learn_structure` returns it without estimating parameters.
+    The search's own report (score, trace, families evaluated, seconds) stays with the network as its
+    ``search_result``. :func:`learn_structure` returns it without estimating parameters.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def learn(
     >>> bn = learn(rows, "bic")
     >>> bn.dag.is_equivalent(bntk.datasets.sprinkler().dag)
     True
-    >>> found = search_result(bn)
+    >>> found = bn.search_result
     >>> found.exact, round(found.score, 1)
     (True, -3806.3)
 
@@ -134,12 +134,6 @@ def learn_structure(
     """
     counter, space = _as_counter(data, weights, variables, space)
     return _search(counter, scores.by_name(score), space, search, start, seed, progress)
-
-
-def search_result(network: BayesianNetwork) -> SearchResult | None:
-    """How the structure of a network was found: None unless :func:`learn` made it. A copy by pickle forgets it."""
-    found: SearchResult | None = network._cache.get("search_result")
-    return found
 
 
 def default_prior(score: Score) -> Prior:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -14,7 +15,7 @@ from random_networks import random_network
 import bntk
 from bntk.learning import priors, scores, spaces
 from bntk.learning.counts import Counter, TableCounter
-from bntk.learning.learn import automatic, default_prior, learn, learn_structure, search_result
+from bntk.learning.learn import automatic, default_prior, learn, learn_structure
 from bntk.learning.search import NAMES, HillClimbing, Tabu
 from bntk.learning.space import Space
 
@@ -63,7 +64,7 @@ def test_the_default_prior_is_the_one_that_the_score_assumes(score: scores.Score
 
 def test_the_report_of_the_search_stays_with_the_network(table: bntk.Table) -> None:
     network = learn(table, "bic", search="tabu", seed=3)
-    found = search_result(network)
+    found = network.search_result
     again = learn_structure(table, "bic", search="tabu", seed=3)
     assert found is not None
     assert found.dag == network.dag == again.dag
@@ -71,7 +72,8 @@ def test_the_report_of_the_search_stays_with_the_network(table: bntk.Table) -> N
     assert found.n_evaluated > 0
     assert found.seconds > 0
     assert "Tabu" in found.search
-    assert search_result(bntk.datasets.asia()) is None
+    assert pickle.loads(pickle.dumps(network)).search_result == found
+    assert bntk.datasets.asia().search_result is None
 
 
 @pytest.mark.parametrize("kind", ["pandas", "columns", "counter", "codes"])

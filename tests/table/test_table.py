@@ -43,7 +43,8 @@ def test_codes_have_the_smallest_type_that_holds_the_missing_code_too(n_states, 
 
 def test_codes_of_the_right_type_are_not_copied():
     codes = np.array([[0, 1], [1, 0]], dtype=np.uint8)
-    assert np.shares_memory(Table.from_codes(codes, [Variable("a", ["x", "y"]), Variable("b", ["x", "y"])]).codes, codes)
+    variables = [Variable("a", ["x", "y"]), Variable("b", ["x", "y"])]
+    assert np.shares_memory(Table.from_codes(codes, variables).codes, codes)
 
 
 def test_a_table_cannot_be_changed():

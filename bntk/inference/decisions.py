@@ -1,0 +1,353 @@
+"""What to look at next, what mattered, and which numbers matter: decisions that a network is asked for.
+
+References
+----------
+F. V. Jensen and T. D. Nielsen (2007). Bayesian Networks and Decision Graphs, chapters 5 and 11. Springer.
+
+V. M. H. Coupé and L. C. van der Gaag (2002). Properties of sensitivity analysis of Bayesian belief networks. Annals of
+Mathematics and Artificial Intelligence 36, 323-356.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.errors import NetworkError
+from bntk.inference.evidence import Findings, clashing, read_findings
+from bntk.inference.program import Calibrated, Program, compile_network
+from bntk.network import BayesianNetwork
+from bntk.variable import State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+
+# ---- what to look at, and what mattered ----------------------------------------------------------------------------
+
+
+def value_of_information(
+    network: BayesianNetwork,
+    target: str,
+    given: Mapping[str, Any] | None = None,
+    candidates: Iterable[str] | None = None,
+) -> pd.DataFrame:
+    """How much each variable that was not observed would tell about the target.
+
+    The value is the entropy of the target that observing the variable is expected to remove: their mutual information
+    given the evidence, I(target; variable | given), in nats. It takes one calibration for each state of the target.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    target : str
+    given : mapping, optional
+        What is known: for a variable its state, several states, or a mapping of states to likelihoods.
+    candidates : iterable of str, optional
+        The variables that could be observed; all others by default.
+
+    Returns
+    -------
+    DataFrame
+        One row a variable, the most telling first, with the columns ``information`` and ``share``, the part of the
+        target's entropy that it would remove.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> value_of_information(bntk.datasets.asia(), "lung", {"dysp": "yes"}, ["xray", "bronc", "asia"]).round(4)
+              information   share
+    variable
+    xray           0.2092  0.6317
+    bronc          0.0138  0.0416
+    asia           0.0000  0.0000
+    """
+    import pandas as pd
+
+    goal = network.dag.index(target)
+    findings = read_findings(network, given)
+    names = _candidates(network, target, findings, candidates)
+    program = compile_network(network)
+    posterior = _calibrated(program, findings)
+    prior = posterior.marginal(goal)
+    gains = np.zeros(len(names))
+    for state in np.flatnonzero(prior):
+        observed = np.zeros(len(prior))
+        observed[state] = 1.0
+        conditional = program.calibrate({**findings.vectors, goal: observed})
+        for i, name in enumerate(names):
+            position = network.dag.index(name)
+            gains[i] += prior[state] * divergence(conditional.marginal(position), posterior.marginal(position))
+    entropy = -float(prior[prior > 0] @ np.log(prior[prior > 0]))
+    columns = {"information": gains, "share": gains / entropy if entropy > 1e-12 else np.zeros(len(gains))}
+    return _sorted(pd.DataFrame(columns, index=pd.Index(names, name="variable")), "information")
+
+
+def relevant_findings(network: BayesianNetwork, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
+    """How much each finding has moved the posterior of the target, all others being known.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    target : str
+    given : mapping
+        The findings, as for :func:`value_of_information`.
+
+    Returns
+    -------
+    DataFrame
+        One row a finding, the most relevant first, with the columns ``finding``, ``divergence`` (of Kullback and
+        Leibler, in nats, of the posterior from the one without this finding) and ``change`` (the largest change of a
+        probability).
+
+    Examples
+    --------
+    >>> import bntk
+    >>> relevant_findings(bntk.datasets.asia(), "lung", {"xray": "yes", "smoke": "yes", "dysp": "no"}).round(3)
+             finding  divergence  change
+    variable
+    xray         yes       0.732   0.394
+    dysp          no       0.093   0.212
+    smoke        yes       0.078   0.181
+    """
+    import pandas as pd
+
+    goal = network.dag.index(target)
+    findings = read_findings(network, given)
+    program = compile_network(network)
+    posterior = _calibrated(program, findings).marginal(goal)
+    rows = []
+    names = [network.names[v] for v in findings.vectors]
+    for finding, name in zip(findings.vectors, names, strict=True):
+        others = {v: vector for v, vector in findings.vectors.items() if v != finding}
+        without = program.calibrate(others).marginal(goal)
+        rows.append((given[name], divergence(posterior, without), float(np.abs(posterior - without).max())))
+    frame = pd.DataFrame(rows, columns=["finding", "divergence", "change"], index=pd.Index(names, name="variable"))
+    return _sorted(frame, "divergence")
+
+
+def divergence(p: Floats, q: Floats) -> float:
+    """The Kullback-Leibler divergence of p from q, in nats; never below zero."""
+    used = p > 0
+    with np.errstate(divide="ignore"):
+        return max(0.0, float(p[used] @ np.log(p[used] / q[used])))
+
+
+# ---- which numbers matter ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """A posterior as a function of one entry of a table: (a x + b) / (c x + d).
+
+    Attributes
+    ----------
+    a, b, c, d : float
+        Scaled so that c x + d, which is proportional to the probability of the evidence, is 1 at the present value.
+    value : float
+        The present value of the entry.
+    posterior : float
+        The posterior there.
+    derivative : float
+        The derivative of the posterior there.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> found = sensitivity(bntk.datasets.asia(), "lung", "yes", {"xray": "yes"}, table="xray", entry="yes",
+    ...                     parents={"either": "no"})
+    >>> round(found.posterior, 3), round(found.derivative, 2), round(found(0.01), 3)
+    (0.489, -4.14, 0.74)
+    >>> [round(x, 4) for x in found.admissible(at_least=0.6)]
+    [0.0, 0.0281]
+    """
+
+    a: float
+    b: float
+    c: float
+    d: float
+    value: float
+    posterior: float
+    derivative: float
+
+    def __call__(self, x: float) -> float:
+        """The posterior with the entry at x; NaN where the evidence is then impossible."""
+        evidence = self.c * x + self.d
+        return min(1.0, max(0.0, (self.a * x + self.b) / evidence)) if evidence > 0 else math.nan
+
+    def admissible(self, at_least: float = 0.0, at_most: float = 1.0) -> tuple[float, float] | None:
+        """The values of the entry, from lowest to highest, for which the posterior is within limits; None if none is.
+
+        The function is monotone, so that these values are an interval.
+        """
+        low, high = 0.0, 1.0
+        for limit, sign in ((at_least, 1.0), (at_most, -1.0)):
+            # sign * (a x + b - limit (c x + d)) >= 0 is one linear inequality in x.
+            slope, level = sign * (self.a - limit * self.c), sign * (self.b - limit * self.d)
+            if slope > 0:
+                low = max(low, -level / slope)
+            elif slope < 0:
+                high = min(high, -level / slope)
+            elif level < 0:
+                return None
+        return (low, high) if low <= high else None
+
+
+def sensitivity(
+    network: BayesianNetwork,
+    target: str,
+    state: State,
+    given: Mapping[str, Any] | None = None,
+    *,
+    table: str,
+    entry: State,
+    parents: Mapping[str, State] | None = None,
+) -> Sensitivity:
+    """How a posterior depends on one entry of one table, the rest of its row changing in proportion.
+
+    Both P(target = state, given) and P(given) are linear in the entry, so that two calibrations, with the entry at 0
+    and at 1, tell all. Where the entry is 1 at present, the others have no proportions and share the rest equally.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    target, state
+        P(target = state | given) is the posterior in question.
+    given : mapping, optional
+        As for :func:`value_of_information`.
+    table : str
+        The variable whose table has the entry.
+    entry : state
+        The state of this variable.
+    parents : mapping, optional
+        A state for each of its parents.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> found = sensitivity(bntk.datasets.asia(), "lung", "yes", table="smoke", entry="yes")
+    >>> round(found.posterior, 4), round(found.derivative, 4)
+    (0.055, 0.09)
+    """
+    goal, code = network.dag.index(target), network.variable(target).code(state)
+    node, cpt = network.dag.index(table), network.cpt(table)
+    place = tuple(parent.code((parents or {}).get(parent.name)) for parent in cpt.parents)
+    present, position = cpt.row(parents), cpt.child.code(entry)
+    if len(present) < 2:
+        raise NetworkError(f"{table!r} has one state only; its probability cannot vary")
+    findings = read_findings(network, given)
+    program = compile_network(network)
+    now = _calibrated(program, findings)
+
+    def run(row: Floats) -> tuple[float, float]:
+        """P(target = state, given) and P(given) with another row in the table, both divided by P(given)."""
+        values = cpt.values.copy()
+        values[place] = row
+        tables = [values if v == node else other.values for v, other in enumerate(network.cpts)]
+        changed = program.with_factors(tables).calibrate(findings.vectors)
+        if changed.log_z == -math.inf:
+            return 0.0, 0.0
+        ratio = math.exp(changed.log_z - now.log_z)
+        return ratio * float(changed.marginal(goal)[code]), ratio
+
+    (b, d), (top, whole) = run(_covaried(present, position, 0.0)), run(_covaried(present, position, 1.0))
+    a, c, x = top - b, whole - d, float(present[position])
+    return Sensitivity(a, b, c, d, x, float(now.marginal(goal)[code]), (a * d - b * c) / (c * x + d) ** 2)
+
+
+def _covaried(row: Floats, position: int, x: float) -> Floats:
+    """A row with one entry at x and the others in their present proportions, or equal where these are all 0."""
+    others = np.delete(row, position)
+    total = others.sum()
+    rest = (1 - x) * (others / total if total > 0 else np.full(len(others), 1 / len(others)))
+    return np.insert(rest, position, x)
+
+
+def sensitivities(
+    network: BayesianNetwork, target: str, state: State, given: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """The derivative of a posterior with respect to every entry of every table, as :func:`sensitivity` defines it.
+
+    All come from two calibrations, by dP(given) / dtheta = P(child, parents, given) / theta. Entries that are 0 or 1
+    are left out: what the evidence says about an impossible state cannot be read off the posterior.
+
+    Returns
+    -------
+    DataFrame
+        The columns ``variable``, ``given`` (its parents), ``state``, ``p`` and ``derivative``; the largest derivatives,
+        of either sign, first.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> sensitivities(bntk.datasets.asia(), "lung", "yes", {"xray": "yes"}).head(4).round(4)
+      variable      given state     p  derivative
+    0     xray  either=no   yes  0.05     -4.1439
+    1     xray  either=no    no  0.95      4.1439
+    2      tub    asia=no   yes  0.01     -3.8554
+    3      tub    asia=no    no  0.99      3.8554
+    """
+    goal, code = network.dag.index(target), network.variable(target).code(state)
+    findings = read_findings(network, given)
+    program = compile_network(network)
+    everything = _calibrated(program, findings)
+    posterior = float(everything.marginal(goal)[code])
+    wanted = np.zeros(network.variable(target).n_states)
+    wanted[code] = 1.0
+    narrowed = program.calibrate({**findings.vectors, goal: wanted}) if posterior > 0 else everything
+    slopes = []
+    for node, cpt in enumerate(network.cpts):
+        scope = (*network.dag.parent_indices[node], node)
+        # P(target = state, family | given) less what it would be if the two were independent.
+        surplus = posterior * (narrowed.joint(scope) - everything.joint(scope))
+        slopes.append(_slopes(cpt.values, surplus).ravel())
+    frame = network.to_frame().assign(derivative=np.concatenate(slopes))
+    frame = frame[(frame["p"] > 0) & (frame["p"] < 1)]
+    return frame.sort_values("derivative", key=lambda column: -column.abs(), kind="stable", ignore_index=True)
+
+
+def _slopes(theta: Floats, surplus: Floats) -> Floats:
+    """The derivative of the posterior to each entry of a table, 0 at entries that are 0 or 1.
+
+    By the quotient rule the partial derivative is u_k = surplus_k / theta_k; when the others of the row make way in
+    proportion, it becomes u_k - sum over l != k of theta_l u_l / (1 - theta_k).
+    """
+    inner = (theta > 0) & (theta < 1)
+    others = surplus.sum(axis=-1, keepdims=True) - surplus
+    slopes: Floats = np.divide(surplus, theta, out=np.zeros_like(theta), where=inner)
+    slopes -= np.divide(others, 1 - theta, out=np.zeros_like(theta), where=inner)
+    return slopes
+
+
+# ---- helpers -------------------------------------------------------------------------------------------------------
+
+
+def _calibrated(program: Program, findings: Findings) -> Calibrated:
+    posterior = program.calibrate(findings.vectors)
+    if posterior.log_z == -math.inf:
+        raise clashing(findings, lambda some: program.calibrate(some.vectors).log_z > -math.inf)
+    return posterior
+
+
+def _candidates(
+    network: BayesianNetwork, target: str, findings: Findings, candidates: Iterable[str] | None
+) -> list[str]:
+    """The variables to ask about: given, or all that are not known yet."""
+    if candidates is not None:
+        names = list(candidates)
+        for name in names:
+            network.dag.index(name)
+        return names
+    known = findings.observed
+    return [name for position, name in enumerate(network.names) if position not in known and name != target]
+
+
+def _sorted(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    return frame.sort_values(column, ascending=False, kind="stable")

@@ -1,0 +1,306 @@
+"""Junction trees over variable positions, and what a pass over one reads and writes.
+
+A pass visits the cliques one after another. At each it multiplies some tables (factors, likelihoods of the evidence,
+messages) over all states of the clique and sums the product into others (messages, marginals). Both engines, one
+evidence set with strided loops and many rows side by side, are built from these visits.
+
+References
+----------
+F. V. Jensen, S. L. Lauritzen and K. G. Olesen (1990). Bayesian updating in causal probabilistic networks by local
+computations. Computational Statistics Quarterly 4, 269-282.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from bntk.graph.triangulation import best_elimination_order, clique_tree
+from bntk.graph.undirected import UndirectedGraph
+
+#: Children of a clique after which a further one hangs on a sibling, even on a larger one. The product of very many
+#: messages at one clique would underflow; along a chain they are rescaled one by one.
+MOST_CHILDREN = 8
+
+#: A clique with more entries is worked on by several threads.
+SPLIT_ENTRIES = 1 << 17
+#: What starting an inner loop costs, in multiplications.
+SHORT_LOOP = 12
+
+Scope = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class JunctionTree:
+    """Cliques of variable positions, each after its parent, with the running intersection property.
+
+    The variables of a clique are in the order of the loops over it, outermost first; those of a separator in the order
+    of its axes in memory.
+    """
+
+    cards: tuple[int, ...]
+    cliques: tuple[Scope, ...]
+    parent: tuple[int, ...]
+    separators: tuple[Scope, ...]
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of each clique."""
+        rows: list[list[int]] = [[] for _ in self.cliques]
+        for child, parent in enumerate(self.parent):
+            if parent >= 0:
+                rows[parent].append(child)
+        return tuple(map(tuple, rows))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of entries of each clique."""
+        return tuple(self.entries(clique) for clique in self.cliques)
+
+    @cached_property
+    def cliques_of(self) -> tuple[frozenset[int], ...]:
+        """The cliques that contain each variable; none for a variable that the tree does not have."""
+        rows: list[set[int]] = [set() for _ in self.cards]
+        for number, clique in enumerate(self.cliques):
+            for variable in clique:
+                rows[variable].add(number)
+        return tuple(map(frozenset, rows))
+
+    def entries(self, scope: Iterable[int]) -> int:
+        """The number of joint states of some variables."""
+        return math.prod(self.cards[variable] for variable in scope)
+
+    def smallest_clique(self, scope: Scope) -> int:
+        """The clique with the fewest entries that contains all of the variables; -1 when there is none."""
+        if not scope:
+            return 0
+        found = frozenset.intersection(*(self.cliques_of[variable] for variable in scope))
+        return min(found, key=lambda number: (self.sizes[number], number), default=-1)
+
+    def rooted_at(self, root: int) -> JunctionTree:
+        """The same tree with another root, and so with other clique numbers."""
+        if root == 0:
+            return self
+        order, parent_of = [root], {root: -1}
+        for number in order:  # grows while it runs
+            above = () if self.parent[number] < 0 else (self.parent[number],)
+            for other in (*above, *self.children[number]):
+                if other not in parent_of:
+                    parent_of[other] = number
+                    order.append(other)
+        place = {number: i for i, number in enumerate(order)}
+        parent = tuple(place.get(parent_of[number], -1) for number in order)
+        cliques = tuple(self.cliques[number] for number in order)
+        return JunctionTree(self.cards, cliques, parent, _separators(cliques, parent, self.cards))
+
+
+def junction_tree(
+    scopes: Iterable[Scope],
+    cards: Sequence[int],
+    variables: Sequence[int],
+    heuristics: Sequence[str] = ("min_fill", "weighted_min_fill", "min_weight"),
+    tries: int = 4,
+    seed: int = 0,
+) -> JunctionTree:
+    """A tree over some of the variables in which every scope lies within a clique."""
+    scopes = list(scopes)
+    place = {variable: i for i, variable in enumerate(variables)}
+    neighbors: list[set[int]] = [set() for _ in variables]
+    for scope in scopes:
+        for variable in scope:
+            neighbors[place[variable]].update(place[other] for other in scope if other != variable)
+    names = tuple(map(str, range(len(variables))))
+    graph = UndirectedGraph._trusted(names, tuple(tuple(sorted(row)) for row in neighbors))
+    weights = np.log([cards[variable] for variable in variables])
+    found = clique_tree(graph, best_elimination_order(graph, weights, heuristics, tries, seed))
+    sets = [tuple(sorted(variables[i] for i in clique)) for clique in found.clique_indices] or [()]
+    parent = _rehung(sets, found.parent or (-1,), cards)
+    plain = JunctionTree(tuple(cards), tuple(sets), parent, _separators(sets, parent, cards))
+    cliques = _loop_orders(plain, scopes)
+    return JunctionTree(tuple(cards), cliques, parent, _separators(cliques, parent, cards))
+
+
+def _separators(cliques: Sequence[Scope], parent: Sequence[int], cards: Sequence[int]) -> tuple[Scope, ...]:
+    """What each clique shares with its parent, in the order that the larger of the two has."""
+    sizes = [math.prod(cards[variable] for variable in clique) for clique in cliques]
+    result: list[Scope] = []
+    for number, above in enumerate(parent):
+        shared = () if above < 0 else {*cliques[number]} & {*cliques[above]}
+        larger = number if sizes[number] > sizes[above] else above
+        result.append(tuple(variable for variable in cliques[larger] if variable in shared))
+    return tuple(result)
+
+
+def _loop_orders(tree: JunctionTree, scopes: Iterable[Scope]) -> tuple[Scope, ...]:
+    """The variables of each clique, outermost first; axes in memory follow the loops, as large tables ask for it."""
+    tables = [[{*tree.separators[child]} for child in children] for children in tree.children]
+    for number, separator in enumerate(tree.separators):
+        tables[number].append({*separator})
+    for scope in scopes:
+        tables[tree.smallest_clique(scope)].append({*scope})
+    return tuple(_loop_order(clique, sets, tree.cards) for clique, sets in zip(tree.cliques, tables, strict=True))
+
+
+def _loop_order(clique: Scope, tables: Sequence[set[int]], cards: Sequence[int]) -> Scope:
+    """An order in which few tables are touched in the inner loops, and these are not too short.
+
+    Innermost are variables that occur in the same tables, for they can be run through as if they were one. Then,
+    greedily from the inside, comes the variable in the fewest tables that no inner variable has brought there yet; of
+    equals the one with most states.
+    """
+    alike: dict[tuple[bool, ...], list[int]] = {}
+    for variable in clique:
+        alike.setdefault(tuple(variable in table for table in tables), []).append(variable)
+
+    def cost(kind: tuple[bool, ...]) -> float:
+        return sum(kind) + SHORT_LOOP / math.prod(cards[variable] for variable in alike[kind])
+
+    order = sorted(alike[min(alike, key=cost)], key=lambda v: -cards[v]) if alike else []
+    left = [variable for variable in clique if variable not in order]
+    # Threads share a clique by the states of its outermost variable: one with many states serves them best.
+    large = math.prod(cards[variable] for variable in clique) > SPLIT_ENTRIES
+    outermost = max(left, key=lambda v: cards[v]) if large and left else -1
+    while left:
+        waiting = [table for table in tables if table.isdisjoint(order)]
+        key = {v: (v == outermost, sum(v in table for table in waiting), -cards[v]) for v in left}
+        order.append(min(left, key=key.__getitem__))
+        left.remove(order[-1])
+    return tuple(reversed(order))
+
+
+def _rehung(cliques: Sequence[Scope], parent: Sequence[int], cards: Sequence[int]) -> tuple[int, ...]:
+    """Parents such that a message goes to a small clique: a child may as well hang on a sibling with its separator.
+
+    That saves the large parent a factor in every one of its entries, and long stars become chains.
+    """
+    sizes = [math.prod(cards[variable] for variable in clique) for clique in cliques]
+    n_children = [0] * len(cliques)
+    below: list[dict[frozenset[int], int]] = [{} for _ in cliques]  # per parent: the latest child by its separator
+    result = []
+    for child, above in enumerate(parent):
+        if above < 0:
+            result.append(-1)
+            continue
+        separator = frozenset(cliques[child]) & frozenset(cliques[above])
+        hosts = [host for shared, host in below[above].items() if separator <= shared]
+        best = min(hosts, key=lambda host: (n_children[host] >= MOST_CHILDREN, sizes[host], -host), default=above)
+        crowded = n_children[above] >= MOST_CHILDREN > n_children[best]
+        chosen = best if sizes[best] <= sizes[above] or crowded else above
+        n_children[chosen] += 1
+        below[above][separator] = child
+        result.append(chosen)
+    return tuple(result)
+
+
+# ---- visits ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Use:
+    """A table that a visit reads or writes: where it begins, its axes, and the variable whose evidence it holds."""
+
+    offset: int
+    scope: Scope
+    evidence_of: int = -1
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One clique of a pass: the product of the tables read is summed into the tables written."""
+
+    clique: int
+    reads: tuple[Use, ...]
+    writes: tuple[Use, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """A table that a pass is asked for: its axes, and the clique that it is summed from."""
+
+    scope: Scope
+    clique: int
+
+
+@dataclass
+class Layout:
+    """Where each table of a tree begins in one buffer: likelihood vectors, messages up and down, outputs.
+
+    ``begin`` leaves room for other tables in front. The message up from the root has the scope ``root_scope``.
+    """
+
+    tree: JunctionTree
+    begin: int = 0
+    root_scope: Scope = ()
+    outputs: Sequence[Output] = ()
+    vector: list[int] = field(init=False)
+    up: list[int] = field(init=False)
+    down: list[int] = field(init=False)
+    out: list[int] = field(init=False)
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size = self.begin
+        separators = [self.up_scope(number) for number in range(len(self.tree.cliques))]
+        self.vector = self._place((variable,) for variable in range(len(self.tree.cards)))
+        self.up = self._place(separators)
+        self.down = self._place(separators)
+        self.out = self._place(output.scope for output in self.outputs)
+
+    def _place(self, scopes: Iterable[Scope]) -> list[int]:
+        places = []
+        for scope in scopes:
+            places.append(self.size)
+            self.size += self.tree.entries(scope)
+        return places
+
+    def up_scope(self, number: int) -> Scope:
+        """The axes of the message that a clique sends up."""
+        return self.tree.separators[number] if number else self.root_scope
+
+    def collect(self, fixed: Sequence[Sequence[Use]]) -> list[Visit]:
+        """The visits of the pass towards the root, by clique; ``fixed`` are the factors at each."""
+        return [
+            Visit(number, self._reads(number, fixed), (Use(self.up[number], self.up_scope(number)),))
+            for number in range(len(self.tree.cliques))
+        ]
+
+    def distribute(self, fixed: Sequence[Sequence[Use]]) -> list[Visit]:
+        """The visits of the pass from the root outwards; a clique without anything to write has an empty visit.
+
+        What is written for a child is the belief over its separator; divided by the message up it is the one down.
+        """
+        wanted: list[list[Use]] = [[] for _ in self.tree.cliques]
+        for output, offset in zip(self.outputs, self.out, strict=True):
+            wanted[output.clique].append(Use(offset, output.scope))
+        visits = []
+        for number, children in enumerate(self.tree.children):
+            beliefs = [Use(self.down[child], self.tree.separators[child]) for child in children]
+            above = (Use(self.down[number], self.tree.separators[number]),) if number else ()
+            visits.append(Visit(number, self._reads(number, fixed) + above, (*beliefs, *wanted[number])))
+        return visits
+
+    def _reads(self, number: int, fixed: Sequence[Sequence[Use]]) -> tuple[Use, ...]:
+        vectors = [Use(self.vector[variable], (variable,), variable) for variable in self._at_home[number]]
+        messages = [Use(self.up[child], self.tree.separators[child]) for child in self.tree.children[number]]
+        return (*fixed[number], *vectors, *messages)
+
+    @cached_property
+    def _at_home(self) -> list[list[int]]:
+        """The variables whose evidence enters at each clique: the smallest one that has the variable."""
+        rows: list[list[int]] = [[] for _ in self.tree.cliques]
+        for variable, found in enumerate(self.tree.cliques_of):
+            if found:
+                rows[self.tree.smallest_clique((variable,))].append(variable)
+        return rows
+
+
+def homes(tree: JunctionTree, scopes: Iterable[Scope]) -> list[list[int]]:
+    """For each clique, which of the scopes it is the smallest clique for."""
+    rows: list[list[int]] = [[] for _ in tree.cliques]
+    for position, scope in enumerate(scopes):
+        rows[tree.smallest_clique(scope)].append(position)
+    return rows

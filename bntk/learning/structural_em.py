@@ -1,0 +1,266 @@
+"""Structure and parameters from incomplete rows: structural EM.
+
+References
+----------
+N. Friedman (1997). Learning belief networks in the presence of missing values and hidden variables. ICML, 125-133.
+
+N. Friedman (1998). The Bayesian structural EM algorithm. UAI, 129-138.
+
+P. Cheeseman and J. Stutz (1996). Bayesian classification (AutoClass): theory and results. In Advances in Knowledge
+Discovery and Data Mining, 153-180. AAAI Press.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bntk.errors import DataError
+from bntk.graph.dag import DAG
+from bntk.learning import scores, spaces
+from bntk.learning.completion import hard_completion, soft_completion
+from bntk.learning.counts import TableCounter
+from bntk.learning.em import IncompleteRows, column_names, em_result, fit_em, incomplete_table, log_product
+from bntk.learning.learn import default_prior, learn_structure
+from bntk.learning.parameters import fit
+from bntk.learning.priors import BDeu, Prior, as_prior
+from bntk.learning.scores.base import Score
+from bntk.learning.scores.decomposable import DecomposableScore
+from bntk.learning.search import Search
+from bntk.learning.space import Space
+from bntk.network import BayesianNetwork
+from bntk.table import Table
+from bntk.variable import Variable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Round:
+    """A structure that structural EM accepted: its objective, and the log-likelihood of the observed cells."""
+
+    dag: DAG
+    objective: float
+    log_likelihood: float
+
+
+@dataclass(frozen=True)
+class StructuralEMResult:
+    """How structural EM came to a network.
+
+    Attributes
+    ----------
+    objective : float
+        See :func:`structural_em`.
+    converged : bool
+        True when no further structure was found that raises the objective.
+    interrupted : bool
+    rounds : tuple of Round
+        The start, and every structure that was accepted after it. The objective rises from each to the next.
+    """
+
+    objective: float
+    converged: bool
+    interrupted: bool
+    rounds: tuple[Round, ...] = field(repr=False)
+
+    def trace_frame(self) -> pd.DataFrame:
+        """The rounds as a data frame with the columns ``arcs``, ``objective`` and ``log_likelihood``."""
+        import pandas as pd
+
+        rows = [(r.dag.n_arcs, r.objective, r.log_likelihood) for r in self.rounds]
+        return pd.DataFrame(rows, columns=["arcs", "objective", "log_likelihood"])
+
+
+def structural_em(
+    data: Any,
+    score: str | Score = "bic",
+    space: Space | None = None,
+    search: str | Search = "auto",
+    prior: Prior | str | float | Mapping[str, ArrayLike] | None = None,
+    *,
+    method: str = "soft",
+    start: DAG | str | None = None,
+    max_rounds: int = 20,
+    tolerance: float = 1e-6,
+    max_completions: int = 256,
+    variables: Sequence[Variable] | None = None,
+    weights: ArrayLike | None = None,
+    seed: int = 0,
+    progress: bool = False,
+) -> BayesianNetwork:
+    """Learn a network from rows with missing cells: its structure and its parameters in turn.
+
+    Each round completes the rows by what the present network says about their missing cells, searches a structure for
+    the completed rows, and estimates its parameters by EM. The structure is accepted if that raises
+
+        score(E[N]) - log P(E[N] | theta) + log P(observed cells | theta),
+
+    where E[N] are the expected counts of the structure's families under its own tables theta. For penalised likelihoods
+    with maximum likelihood estimates, as BIC, this is the log-likelihood of the observed cells less the penalty,
+    and Friedman's theorem says that a structure that is better on softly completed rows raises it. For BDeu and its
+    relatives it is the approximation of Cheeseman and Stutz to the marginal likelihood. On complete rows it is the
+    score, and the result is that of :func:`bntk.learn`.
+
+    Parameters
+    ----------
+    data : Table, data frame, or mapping of columns
+    score : str or Score
+        A score that is a sum over families.
+    space, search, prior
+        As for :func:`bntk.learn`; EM uses the prior as well.
+    method : {"soft", "hard"}
+        How rows are completed. ``"soft"``: in all ways, each with its posterior probability, so that the search sees
+        exact expected counts; rows with more than ``max_completions`` completions are represented by draws from their
+        posterior. ``"hard"``: by a most probable explanation, which is faster but makes dependences look stronger
+        than they are.
+    start : DAG or str, optional
+        Where to begin; by default the smallest legal structure. The result depends on it.
+    max_rounds : int
+    tolerance : float
+        The least gain of a round, as a share of the objective; also for each run of EM.
+    max_completions : int
+        With this many or fewer, all completions of a row are looked at.
+    variables : sequence of Variable, optional
+        Declared states. A declared variable without a column is hidden; the start must connect it to others, as no
+        round would ever do.
+    weights : array_like, optional
+        One non-negative number a row.
+    seed : int
+        The same seed gives the same network.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    BayesianNetwork
+        :func:`structural_em_result` tells how it was found. An interrupt (Ctrl-C) returns the last accepted network.
+
+    Examples
+    --------
+    >>> import bntk, numpy as np
+    >>> true = bntk.datasets.sprinkler()
+    >>> rows = true.sample(2000, seed=1)
+    >>> holes = np.random.default_rng(0).random(rows.codes.shape) < 0.1
+    >>> rows = bntk.Table.from_codes(np.where(holes, rows.cards[:, None], rows.codes), rows.variables)
+    >>> bn = structural_em(rows)
+    >>> bn.dag.is_equivalent(true.dag)
+    True
+    >>> structural_em_result(bn).trace_frame()["objective"].is_monotonic_increasing
+    True
+    """
+    rule = scores.by_name(score)
+    if not isinstance(rule, DecomposableScore):
+        raise ValueError(f"structural EM needs a score that is a sum over families; {rule!r} is none")
+    if method not in ("soft", "hard"):
+        raise ValueError(f"method must be 'soft' or 'hard', not {method!r}")
+    names = _names(data, variables) if space is None else space.nodes
+    space = spaces.dag(names) if space is None else space
+    table, row_weights, hidden = incomplete_table(names, data, variables, weights)
+    first = _first(space, start, hidden)
+    estimates = as_prior(default_prior(rule) if prior is None else prior)
+    task = _Task(table, row_weights, rule, space, estimates, tolerance, seed)
+
+    def complete(network: BayesianNetwork) -> TableCounter:
+        if method == "hard":
+            return hard_completion(network, table, row_weights)
+        return soft_completion(network, table, row_weights, max_completions=max_completions, seed=seed)
+
+    return _alternate(task, first, search, complete, max_rounds, progress)
+
+
+def structural_em_result(network: BayesianNetwork) -> StructuralEMResult | None:
+    """How structural EM found a network; None unless it did."""
+    found: StructuralEMResult | None = network._cache.get("structural_em_result")
+    return found
+
+
+# ---- what users may give -----------------------------------------------------------------------------------------
+
+
+def _names(data: Any, variables: Sequence[Variable] | None) -> list[str]:
+    """The columns of the data, and the declared variables that have none."""
+    declared = [variable.name for variable in variables or ()]
+    columns = column_names(data)
+    return [*columns, *(name for name in declared if name not in columns)]
+
+
+def _first(space: Space, start: DAG | str | None, hidden: Sequence[str]) -> DAG:
+    space.check()
+    if start is None:
+        dag = space.start()
+    else:
+        dag = DAG.parse(start, nodes=space.nodes) if isinstance(start, str) else start.reorder(space.nodes)
+    for name in hidden:
+        if not dag.parents(name) and not dag.children(name):
+            raise DataError(
+                f"{name!r} has no column in the data, and no arc in the structure that structural EM begins with; "
+                "nothing would ever connect it: give a start with arcs from it to what it is to explain"
+            )
+    return dag
+
+
+# ---- the rounds --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What stays the same in all rounds."""
+
+    table: Table
+    weights: NDArray[np.float64] | None
+    score: DecomposableScore
+    space: Space
+    prior: Prior
+    tolerance: float
+    seed: int
+
+    def estimate(self, dag: DAG, start: BayesianNetwork | None = None) -> tuple[BayesianNetwork, Round]:
+        """The network of a structure by EM, and what it is worth."""
+        counter = TableCounter(self.table, self.weights)
+        network = fit_em(dag, counter, self.prior, start=start, tolerance=self.tolerance, seed=self.seed)
+        rows = IncompleteRows(dag, self.table, self.weights, self.prior)
+        tables = [cpt.values for cpt in network.cpts]
+        expected, log_likelihood = rows.expect(tables)
+        worth = sum(
+            self.score.family(counts.reshape(-1, counts.shape[-1]), n=counter.total_weight) for counts in expected
+        )
+        arc_weights = self.space.arc_weight_matrix()
+        if arc_weights is not None:
+            worth += sum(float(arc_weights[scope[:-1], scope[-1]].sum()) for scope in rows.scopes)
+        objective = worth - log_product(expected, tables) + log_likelihood
+        return network, Round(dag, objective, log_likelihood)
+
+
+def _alternate(
+    task: _Task, first: DAG, search: str | Search, complete: Any, max_rounds: int, progress: bool
+) -> BayesianNetwork:
+    from tqdm import tqdm
+
+    network, reached = task.estimate(first)
+    rounds, converged, interrupted = [reached], False, False
+    try:
+        for _ in tqdm(range(max_rounds), disable=not progress, desc="structural EM", unit=" rounds"):
+            counter = complete(network)
+            found = learn_structure(counter, task.score, task.space, search, start=network.dag, seed=task.seed)
+            # Tables without zeros, so that no row is impossible.
+            begin = fit(found.dag, counter, BDeu(1.0))
+            candidate, reached = task.estimate(found.dag, begin)
+            em = em_result(candidate)
+            interrupted = found.interrupted or (em is not None and em.interrupted)
+            gain = reached.objective - rounds[-1].objective
+            converged = not interrupted and not gain > task.tolerance * abs(reached.objective)
+            if converged or interrupted:
+                break
+            network = candidate
+            rounds.append(reached)
+    except KeyboardInterrupt:
+        interrupted = True
+    result = StructuralEMResult(rounds[-1].objective, converged, interrupted, tuple(rounds))
+    network._cache["structural_em_result"] = result
+    return network
