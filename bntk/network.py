@@ -232,18 +232,26 @@ class BayesianNetwork:
 
         return impute(self, data, how, seed, **_limits(max_entries))
 
-    def sample(self, n: int, seed: int = 0) -> Table:
+    def sample(
+        self,
+        n: int,
+        seed: int = 0,
+        given: Mapping[str, Any] | None = None,
+        soft: Mapping[str, Any] | None = None,
+    ) -> Table:
         """Draw ``n`` rows; the same seed gives the same rows, whatever the number of threads.
+
+        With evidence (``given`` and ``soft`` as for :meth:`query`) they are independent draws from the posterior.
 
         Examples
         --------
         >>> import bntk
-        >>> bntk.datasets.asia().sample(1000, seed=1).n_rows
+        >>> bntk.datasets.asia().sample(1000, seed=1, given={"dysp": "yes"}).n_rows
         1000
         """
-        from bntk.inference.sampling import forward_sample
+        from bntk.inference.sampling import sample
 
-        return forward_sample(self, n, seed)
+        return sample(self, n, seed, given, soft)
 
     def update(self, data: Any) -> BayesianNetwork:
         """A new network that has also learned from ``data``: the counts are added, the prior stays.
@@ -313,9 +321,21 @@ class BayesianNetwork:
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
         *,
+        engine: Literal["exact", "auto", "loopy", "weighting", "gibbs"] = "exact",
         max_entries: int | None = None,
+        **settings: Any,
     ) -> Marginals:
-        """The posterior of every variable that is not observed, by name; arguments as for :meth:`query`.
+        """The posterior of every variable that is not observed, by name.
+
+        Parameters
+        ----------
+        given, soft, max_entries
+            As for :meth:`query`.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            "auto" is exact where the cliques fit ``max_entries``, else loopy belief propagation; the ``report`` of the
+            result says which it was and why. The others approximate, by propagation or by samples.
+        **settings
+            Options of an engine that approximates; see :mod:`bntk.inference.approximate`.
 
         Examples
         --------
@@ -326,9 +346,9 @@ class BayesianNetwork:
         sprinkler  no 0.5702  yes 0.4298
         rain       no 0.2921  yes 0.7079
         """
-        from bntk.inference.query import marginals
+        from bntk.inference.approximate import marginals_by
 
-        return marginals(self, given, soft, **_limits(max_entries))
+        return marginals_by(engine, self, given, soft, settings, **_limits(max_entries))
 
     def probability(
         self,

@@ -14,7 +14,8 @@ from bntk.errors import ImpossibleEvidence, TooLargeError
 from bntk.inference.distribution import Distribution, Marginals
 from bntk.inference.evidence import Findings, Given, read_findings
 from bntk.inference.loopy import loopy_network
-from bntk.inference.program import MAX_ENTRIES, Factor, compile_factors, compile_network
+from bntk.inference.program import MAX_ENTRIES, compile_network
+from bntk.inference.query import marginals, program_given
 from bntk.inference.sampling import gibbs, likelihood_weighting
 from bntk.network import BayesianNetwork
 
@@ -52,8 +53,8 @@ class ApproximateMarginals(Marginals):
         standard_errors: Mapping[str, Floats] | None = None,
         converged: bool | None = None,
     ) -> None:
-        super().__init__(distributions, log_probability)
-        self.engine, self.settings, self.report = engine, dict(settings), report
+        super().__init__(distributions, log_probability, engine, report)
+        self.settings = dict(settings)
         self.standard_errors = None if standard_errors is None else dict(standard_errors)
         self.converged = converged
 
@@ -104,7 +105,7 @@ def approximate_marginals(
         "gibbs": _by_chains,
     }
     if engine not in engines:
-        raise ValueError(f"the engine must be one of {list(engines)}, not {engine!r}")
+        raise ValueError(f"the engine must be exact, auto, {', '.join(engines)}, not {engine!r}")
     return engines[engine](network, given, soft, settings)
 
 
@@ -191,6 +192,30 @@ class EngineChoice:
         return f"{self.engine}: {self.reason}"
 
 
+def marginals_by(
+    engine: str,
+    network: BayesianNetwork,
+    given: Given | None,
+    soft: Given | None,
+    settings: dict[str, Any],
+    max_entries: int = MAX_ENTRIES,
+) -> Marginals:
+    """The marginals by a named engine; see :meth:`bntk.BayesianNetwork.marginals`."""
+    if engine not in ("exact", "auto"):
+        return approximate_marginals(network, given, soft=soft, engine=engine, **settings)  # type: ignore[arg-type]
+    if settings:
+        raise ValueError(f"engine={engine!r} has no settings, got {list(settings)}")
+    if engine == "exact":
+        return marginals(network, given, soft, max_entries)
+    choice = choose_engine(network, given, max_entries)
+    if choice.engine == "exact":
+        found = marginals(network, given, soft, max_entries)
+    else:
+        found = approximate_marginals(network, given, soft=soft, engine=choice.engine)
+    found.report = f"{choice}; {found.report}"
+    return found
+
+
 def choose_engine(network: BayesianNetwork, given: Given | None = None, max_entries: int = MAX_ENTRIES) -> EngineChoice:
     """Exact inference when its cliques have at most ``max_entries`` entries together, else loopy belief propagation.
 
@@ -209,20 +234,7 @@ def choose_engine(network: BayesianNetwork, given: Given | None = None, max_entr
         return EngineChoice("exact", f"the cliques have {entries:,} entries, within {limit}")
     observed = read_findings(network, given).observed
     try:
-        entries = _entries_given(network, observed, max_entries)
+        entries = program_given(network, observed, max_entries).plan.total_entries
     except TooLargeError:
         return EngineChoice("loopy", f"the cliques of exact inference are over {limit} entries")
     return EngineChoice("exact", f"given the evidence, the cliques have {entries:,} entries, within {limit}")
-
-
-def _entries_given(network: BayesianNetwork, observed: Mapping[int, int], max_entries: int) -> int:
-    """Entries of all cliques of the tables at the observed states."""
-    factors = []
-    for node, (cpt, parents) in enumerate(zip(network.cpts, network.dag.parent_indices, strict=True)):
-        family = (*parents, node)
-        at = tuple(observed.get(v, slice(None)) for v in family)
-        factors.append(Factor(tuple(v for v in family if v not in observed), np.asarray(cpt.values[at])))
-    cards = [variable.n_states for variable in network.variables]
-    open_variables = [v for v in range(len(cards)) if v not in observed]
-    program = compile_factors(factors, cards, variables=open_variables, tries=1, max_entries=max_entries)
-    return program.plan.total_entries

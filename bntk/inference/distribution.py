@@ -210,6 +210,8 @@ class Marginals(Mapping[str, Distribution]):
     ----------
     log_probability : float
         The log of P(given); with uncertain evidence, of its expected likelihood.
+    engine, report : str
+        What computed them, and what there is to say about it.
 
     Examples
     --------
@@ -223,9 +225,15 @@ class Marginals(Mapping[str, Distribution]):
     (6, -3.3686)
     """
 
-    def __init__(self, distributions: Mapping[str, Distribution], log_probability: float) -> None:
+    def __init__(
+        self,
+        distributions: Mapping[str, Distribution],
+        log_probability: float,
+        engine: str = "exact",
+        report: str = "exact",
+    ) -> None:
         self._distributions = dict(distributions)
-        self.log_probability = log_probability
+        self.log_probability, self.engine, self.report = log_probability, engine, report
 
     def __getitem__(self, name: str) -> Distribution:
         if name not in self._distributions:

@@ -15,7 +15,15 @@ from bntk.errors import DataError, ImpossibleEvidence, TooLargeError
 from bntk.graph.separation import bayes_ball
 from bntk.inference.distribution import Distribution, Explanation, Marginals
 from bntk.inference.evidence import Findings, Floats, Given, clashing, numbers_by_state, read_findings
-from bntk.inference.program import MAX_ENTRIES, Calibrated, Plan, Program, compile_network
+from bntk.inference.program import (
+    MAX_ENTRIES,
+    Calibrated,
+    Factor,
+    Plan,
+    Program,
+    compile_factors,
+    compile_network,
+)
 from bntk.network import BayesianNetwork
 
 #: Entries of all cliques up to which the program of the whole network is used for every question.
@@ -47,8 +55,13 @@ def marginals(
 ) -> Marginals:
     """The posterior of every unobserved variable; see :meth:`bntk.BayesianNetwork.marginals`."""
     findings = read_findings(network, given, soft)
-    answer = _calibrated(network, compile_network(network, max_entries=max_entries), findings, max_entries)
     observed, text = findings.observed, findings.text
+    try:
+        answer = _calibrated(network, compile_network(network, max_entries=max_entries), findings, max_entries)
+    except TooLargeError:
+        if not observed:
+            raise
+        answer = _calibrated_given(network, findings, max_entries)
     return Marginals(
         {
             variable.name: Distribution([variable], answer.marginal(v), text)
@@ -57,6 +70,28 @@ def marginals(
         },
         answer.log_z,
     )
+
+
+def program_given(network: BayesianNetwork, observed: Mapping[int, int], max_entries: int = MAX_ENTRIES) -> Program:
+    """The program of the tables at the observed states, for networks that are too large without evidence."""
+    factors = []
+    for node, (cpt, parents) in enumerate(zip(network.cpts, network.dag.parent_indices, strict=True)):
+        family = (*parents, node)
+        at = tuple(observed.get(v, slice(None)) for v in family)
+        factors.append(Factor(tuple(v for v in family if v not in observed), np.asarray(cpt.values[at])))
+    cards = [variable.n_states for variable in network.variables]
+    rest = [v for v in range(len(cards)) if v not in observed]
+    return compile_factors(factors, cards, names=network.names, variables=rest, max_entries=max_entries)
+
+
+def _calibrated_given(network: BayesianNetwork, findings: Findings, max_entries: int) -> Calibrated:
+    observed = findings.observed
+    program = program_given(network, observed, max_entries)
+    answer = program.calibrate({v: vector for v, vector in findings.vectors.items() if v not in observed})
+    if answer.log_z == -math.inf:
+        raise ImpossibleEvidence(findings.texts.values(), minimal=False)
+    answer.log_z += sum(math.log(float(findings.vectors[v].max())) for v in observed)
+    return answer
 
 
 def log_probability(

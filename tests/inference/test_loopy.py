@@ -208,7 +208,7 @@ def test_approximate_marginals_say_how_they_were_made():
     assert found.converged
     assert "dysp" not in found
     assert "converged after" in repr(found)
-    with pytest.raises(ValueError, match="engine must be one of"):
+    with pytest.raises(ValueError, match="engine must be exact, auto, loopy"):
         approximate_marginals(bntk.datasets.asia(), engine="magic")
 
 
@@ -243,3 +243,31 @@ def test_markov_networks_run_too():
     assert found.log_z == pytest.approx(math.log(expected.sum()), abs=0.02)
     for v in range(4):
         np.testing.assert_allclose(found.marginal(v), onto(expected, [v]) / expected.sum(), atol=0.02)
+
+
+def test_auto_says_which_engine_it_took_and_evidence_can_make_it_exact():
+    network = bntk.datasets.asia()
+    exact = network.marginals({"xray": "yes", "smoke": "no", "bronc": "no"})
+    assert exact.engine == "exact"
+    chosen = network.marginals({"xray": "yes"}, engine="auto")
+    assert chosen.engine == "exact"
+    assert chosen.report.startswith("exact: the cliques have 40 entries")
+    # The whole network has 40 entries, given the evidence 24.
+    small = network.marginals({"xray": "yes", "smoke": "no", "bronc": "no"}, engine="auto", max_entries=30)
+    assert small.engine == "exact"
+    assert "given the evidence" in small.report
+    assert small.log_probability == pytest.approx(exact.log_probability, abs=1e-12)
+    for name in exact:
+        np.testing.assert_allclose(small[name].values, exact[name].values, atol=1e-12)
+    loopy = network.marginals({"xray": "yes"}, engine="auto", max_entries=10)
+    assert loopy.engine == "loopy"
+    assert loopy.report.startswith("loopy: the cliques of exact inference are over the limit")
+    with pytest.raises(ValueError, match="has no settings"):
+        network.marginals(damping=0.5)
+
+
+def test_samples_given_evidence_have_the_posterior():
+    network = bntk.datasets.asia()
+    rows = network.sample(20_000, seed=2, given={"dysp": "yes"})
+    share = (rows.column("bronc") == 1).mean()
+    assert abs(share - network.query("bronc", {"dysp": "yes"})["yes"]) < 5 * np.sqrt(0.25 / 20_000)
