@@ -284,6 +284,10 @@ class Space(NamedNodes):
 
     def tree_problem(self) -> TreeProblem | None:
         """What a spanning-tree search needs to know; None when the space is not made of trees and forests."""
+        return self._tree_problem
+
+    @cached_property
+    def _tree_problem(self) -> TreeProblem | None:
         return tree_problem(self)
 
     # New spaces

@@ -146,4 +146,7 @@ def _discards(space: Space, fixed: Matrix, optional: Matrix) -> tuple[NDArray[np
 
 
 def _parent_rows(arcs: Matrix) -> Rows:
-    return sorted_rows(np.flatnonzero(column).tolist() for column in arcs.T)
+    rows: list[list[int]] = [[] for _ in arcs]
+    for head, tail in np.argwhere(arcs.T).tolist():
+        rows[head].append(tail)
+    return sorted_rows(rows)
