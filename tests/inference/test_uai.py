@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 
 import numpy as np
@@ -66,9 +65,12 @@ def test_what_a_model_cannot_mean_is_refused_by_line(old, new, message):
 
 @drawn(st.text(alphabet="MARKOVBYES 0123456789.-e\n", max_size=60))
 def test_any_text_is_a_model_or_a_parse_error(text):
-    for parse in (uai.parse_model, uai.parse_evidence):
-        with contextlib.suppress(ParseError):
-            parse(text)
+    for parse, kind in ((uai.parse_model, uai.UAIModel), (uai.parse_evidence, dict)):
+        try:
+            outcome = parse(text)
+        except ParseError as error:
+            outcome = error
+        assert isinstance(outcome, (kind, ParseError))
 
 
 def test_evidence_is_read_with_and_without_the_number_of_sets():
