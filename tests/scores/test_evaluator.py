@@ -6,16 +6,16 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from counts.samples import make_table
+from counts.samples import count_slowly, make_table, tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import dags
 
 import bntk
-from bntk import DAG
+from bntk import DAG, Table
 from bntk.errors import DataError
 from bntk.learning import scores
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import TableCounter, state_planes
 from bntk.learning.moves import ADD, DELETE, REVERSE, Move
 from bntk.learning.scores import AIC, BIC, FNML, HGC, K2, QNML, SB, BDeu, BDs, LogLikelihood
 
@@ -108,6 +108,7 @@ def test_large_families_are_counted_sparsely_with_the_same_result(kind):
     dag = DAG(counter.names, [(tail, "v3") for tail in ("v0", "v1", "v4")])
     dense = BDeu(2).evaluator(counter, dag)
     sparse = BDeu(2).evaluator(counter, dag)
+    sparse._store._rule = None  # not by bit planes
     sparse._store._dense_limit = 20
     np.testing.assert_allclose(sparse.toggles(3), dense.toggles(3), atol=1e-9)
 
@@ -118,7 +119,39 @@ def test_small_batches_give_the_same_result(kind, monkeypatch):
     dag = DAG(counter.names, [(tail, "v3") for tail in ("v0", "v1")])
     large = FNML().evaluator(counter, dag).toggles(3)
     monkeypatch.setattr(scores.store, "BATCH_ENTRIES", 30)
-    np.testing.assert_allclose(FNML().evaluator(counter, dag).toggles(3), large, atol=1e-9)
+    small = FNML().evaluator(counter, dag)
+    small._store._rule = None  # not by bit planes
+    np.testing.assert_allclose(small.toggles(3), large, atol=1e-9)
+
+
+@given(tables(max_variables=5, max_rows=150), st.data())
+@settings(max_examples=80)
+def test_toggles_are_what_the_formula_says_of_tables_counted_row_by_row(table, data):
+    rule = data.draw(st.sampled_from(ALL))
+    variables = data.draw(st.permutations(range(len(table.variables))))
+    child, parents = variables[0], sorted(variables[1 : data.draw(st.integers(1, len(variables)))])
+    dag = DAG(table.names, [(table.names[p], table.names[child]) for p in parents])
+
+    def worth(parents):
+        counts = count_slowly(table, (*sorted(parents), child))
+        return rule.family(counts.reshape(-1, counts.shape[-1]), n=table.n_rows)
+
+    expected = [worth({*parents} ^ {x}) - worth(parents) if x != child else np.nan for x in range(len(variables))]
+    found = rule.evaluator(TableCounter(table), dag).toggles(child)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_families_of_many_rows_are_worth_the_same_by_bit_planes_and_by_increments(missing, monkeypatch):
+    """Enough rows for several blocks of words, packed in several chunks; in parts, they are not counted by planes."""
+    monkeypatch.setattr(state_planes, "CHUNK", 64 * 50)
+    table = make_table(4, (2, 3, 2, 4, 3, 2, 20, 1), 20_001, missing)
+    parts = [Table.from_codes(table.codes[:, part], table.variables) for part in (slice(7000), slice(7000, None))]
+    dag = DAG(table.names, [("v0", "v3"), ("v1", "v3"), ("v2", "v4"), ("v6", "v5")])
+    whole = BDeu(2).evaluator(TableCounter(table), dag)
+    apart = BDeu(2).evaluator(TableCounter(parts[0]) + TableCounter(parts[1]), dag)
+    for child in range(8):
+        np.testing.assert_array_equal(whole.toggles(child), apart.toggles(child))
 
 
 @pytest.mark.parametrize("kind", KINDS)

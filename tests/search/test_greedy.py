@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from random_networks import random_network
 from references import bnlearn_table, oracle_json, oracle_table, read_json, shared
 
@@ -16,10 +18,12 @@ import bntk
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
-from bntk.learning.moves import ADD, Move
+from bntk.learning.moves import ADD, REVERSE, Move
 from bntk.learning.scores import AIC, BIC, K2, BDeu, LogLikelihood
 from bntk.learning.scores.base import Evaluator, Score
 from bntk.learning.search import HillClimbing, SearchResult, Tabu
+from bntk.learning.search.greedy import _NOTHING, _RecentStructures
+from bntk.learning.search.kernels import first_best
 from bntk.learning.space import Space
 
 SEARCHES = [HillClimbing(), HillClimbing(restarts=3), Tabu(), Tabu(restarts=2, tabu=5, max_tabu=7)]
@@ -212,6 +216,32 @@ def test_any_evaluator_will_do(search: HillClimbing) -> None:
     assert found.score == 0
     assert evaluator.dag == goal
     assert found.n_evaluated == evaluator.n_asked > 0
+
+
+@given(st.data())
+def test_the_first_of_the_best_moves_to_a_structure_not_held_lately_is_chosen(data: st.DataObject) -> None:
+    dag = random_network(data.draw(st.integers(0, 50)), 5).dag
+    moves = Space(dag.nodes).walk(dag).moves()
+    gains = np.array(
+        data.draw(st.lists(st.sampled_from([-1.0, 0.5, 0.99, 1.0]), min_size=len(moves), max_size=len(moves)))
+    )
+    edits = [DAG.add_arc, DAG.remove_arc, DAG.reverse_arc]
+    after = [edits[kind](dag, dag.nodes[tail], dag.nodes[head]) for kind, tail, head in moves]
+    held = data.draw(st.lists(st.sampled_from(range(len(moves))), max_size=6))
+    evaluator = Toy(dag)
+    evaluator.reset(dag)
+    recent = _RecentStructures(evaluator, 13)
+    for k in held:  # go there and back
+        there = Move(*moves[k].tolist())
+        back = Move(REVERSE, there.head, there.tail) if there.kind == REVERSE else Move(1 - there.kind, *there[1:])
+        recent.add(there)
+        recent.add(back)
+    barred = [after[k] for k in held]
+    open_moves = [k for k in range(len(moves)) if after[k] not in barred]
+    top = max((gains[k] for k in open_moves), default=0.0)
+    expected = next((k for k in open_moves if gains[k] >= top - 0.02), -1)
+    assert first_best(moves, gains, 0.02, recent.numbers, recent.key, recent.keys) == expected
+    assert first_best(moves, gains, 0.02, *_NOTHING) == int(np.argmax(gains >= gains.max() - 0.02))
 
 
 @pytest.mark.parametrize("search", SEARCHES[:3], ids=str)

@@ -16,6 +16,7 @@ from bntk.errors import DataError
 from bntk.learning.counts.compact import CompactTable, add_compact, count_compact
 from bntk.learning.counts.families import FamilyPlan, count_block, plan_families
 from bntk.learning.counts.pairs import PairTables, count_pairs, find_variable, layout_pairs
+from bntk.learning.counts.state_planes import StatePlanes
 from bntk.table import Table
 from bntk.variable import Variable
 
@@ -75,6 +76,11 @@ class Counter(ABC):
     @abstractmethod
     def total_weight(self) -> float:
         """Sum of the weights of all rows; their number when they have no weights."""
+
+    @property
+    def planes(self) -> StatePlanes | None:
+        """The rows as bit planes, for kernels that count and score at once; None when that cannot be had."""
+        return None
 
     @abstractmethod
     def _blocks(self) -> Iterator[Block]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
 from bntk.errors import DataError
 from bntk.learning.counts.base import Block, Counter
+from bntk.learning.counts.state_planes import StatePlanes
 from bntk.table import Table
 
 
@@ -49,6 +51,11 @@ class TableCounter(Counter):
     def total_weight(self) -> float:
         """Sum of the weights of all rows; their number when they have no weights."""
         return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    @cached_property
+    def planes(self) -> StatePlanes | None:
+        """The rows as bit planes; None when they have weights."""
+        return StatePlanes.of(self.table) if self.weights is None else None
 
     def _blocks(self) -> Iterator[Block]:
         yield self.table, self.weights

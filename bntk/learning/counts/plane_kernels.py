@@ -1,9 +1,12 @@
-"""Kernels of the bit planes: all pair tables by AND and population count.
+"""Kernels of the bit planes: pair tables, and families extended by one variable, by AND and population count.
 
-The rows are grouped by class; the segment of each class starts at a whole 64-bit word. A *plane* is the bit vector of
-one state of one variable. The number of rows of class k with x_i = a and x_j = b is then the number of ones in the AND
-of two planes within the segment of k. A variable without missing cells needs no plane for its last state, since its
-counts follow from the margins: a pair of binary variables costs one population count a word instead of four.
+A *plane* is the bit vector of one state of one variable. For pairs, the rows are grouped by class; the segment of each
+class starts at a whole 64-bit word. The number of rows of class k with x_i = a and x_j = b is then the number of ones
+in the AND of two planes within the segment of k. A variable without missing cells needs no plane for its last state,
+since its counts follow from the margins: a pair of binary variables costs one population count a word instead of four.
+
+For a family and one more variable, the planes of the configurations of the family come first, by ANDs, and each is
+counted with those of the variable.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-decorators, no-check-untyped-defs
@@ -14,12 +17,18 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
+from bntk.learning.counts.kernels import inner
+
 # Words of a plane that are worked on together: 4 KiB, so that the planes of two tiles stay in the second-level cache.
 WORDS = 512
 # Words that are packed at a time.
 PACK = 64
 # Code that is no state of a variable with planes: it fills the last word of a segment.
 PADDING = 127
+# Words of the planes of all configurations of a family that are worked on together: half of a first-level cache.
+FAMILY_WORDS = 2048
+# But no fewer of each plane, since a shorter loop spends its time on starting and ending.
+FEWEST_WORDS = 64
 # Classes up to which rows are grouped by one pass for each class.
 MOST_PASSES = 5
 
@@ -115,15 +124,15 @@ def pack_planes(codes, start, order, counts, words, variables, first_planes, pla
 
 
 @njit(cache=True, nogil=True)
-def count_common(flat, one, other, n_words):
-    """Number of bits that are one in both of two runs of words of a flat array.
+def count_common(flat, one, other_flat, other, n_words):
+    """Number of bits that are one in both of two runs of words of flat arrays.
 
     The places are unsigned: an index that might be negative would keep the compiler from vectorising the loop.
     """
     common = np.uint64(0)
     for word in range(n_words):
         step = np.uint64(word)
-        common += count_ones(flat[one + step] & flat[other + step])
+        common += count_ones(flat[one + step] & other_flat[other + step])
     return np.int64(common)
 
 
@@ -186,7 +195,7 @@ def count_tile(
                         one = np.uint64(a * row_words + begin)
                         for b in range(first_j, last_j):
                             other = np.uint64(b * row_words + begin)
-                            common[a - low_i, b - low_j] += count_common(flat, one, other, end - begin)
+                            common[a - low_i, b - low_j] += count_common(flat, one, flat, other, end - begin)
         margin = margins[k]
         for i in range(tile_i[0], tile_i[1]):
             first_i, p_i, r_i = first_planes[i], first_planes[i + 1] - first_planes[i], cards[i]
@@ -199,3 +208,55 @@ def count_tile(
                     common, first_i - low_i, p_i, first_j - low_j, p_j, margin, first_i, first_j, counts[k],
                     r_i, r_j, below, out, at + k * r_i * r_j
                 )  # fmt: skip
+
+
+@inner
+def split_plane(rows, source, flat, plane, target, n_words):
+    """The AND of a run of ``rows`` and one of ``flat``, into another run of ``rows``."""
+    for word in range(n_words):
+        step = np.uint64(word)
+        rows[target + step] = rows[source + step] & flat[plane + step]
+
+
+@inner
+def count_extensions(planes, first_planes, cards, widths, base, others, begins, out, totals):
+    """The table of the variables ``base``, and those of ``(*base, x)`` for each of some other variables x.
+
+    Variable v has the planes from ``first_planes[v]`` on; ``widths[v]`` of them are counted, and where that is one
+    fewer than its states, the last state is what is left. The table of ``others[f]`` begins at ``out[begins[f]]``, that
+    of ``base`` is ``totals``; both are zero before. The planes of the configurations of ``base`` are made a block of
+    words at a time. Only kernels call it.
+    """
+    n_words = planes.shape[1]
+    flat = planes.reshape(-1)
+    block = max(FEWEST_WORDS, FAMILY_WORDS // totals.size)
+    rows = np.empty(totals.size * block, np.uint64)
+    ones = np.empty(totals.size, np.int64)
+    for begin in range(0, n_words, block):
+        words = min(block, n_words - begin)
+        for word in range(words):
+            rows[word] = np.uint64(0xFFFFFFFFFFFFFFFF)
+        made = 1
+        for v in base:
+            for s in range(made - 1, -1, -1):  # backwards, so that no plane is overwritten before it is split
+                for x in range(cards[v] - 1, -1, -1):
+                    plane = np.uint64((first_planes[v] + x) * n_words + begin)
+                    split_plane(rows, np.uint64(s * block), flat, plane, np.uint64((s * cards[v] + x) * block), words)
+            made *= cards[v]
+        for s in range(totals.size):
+            one = np.uint64(s * block)
+            ones[s] = count_common(rows, one, rows, one, words)
+            totals[s] += ones[s]
+        for f in range(others.size):
+            v = others[f]
+            for s in range(totals.size):
+                if ones[s] == 0:
+                    continue
+                at, left = begins[f] + s * cards[v], ones[s]
+                for x in range(widths[v]):
+                    plane = np.uint64((first_planes[v] + x) * n_words + begin)
+                    count = count_common(rows, np.uint64(s * block), flat, plane, words)
+                    out[at + x] += count
+                    left -= count
+                if widths[v] < cards[v]:
+                    out[at + widths[v]] += left

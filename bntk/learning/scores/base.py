@@ -17,7 +17,7 @@ from bntk.learning.counts import Counter
 from bntk.learning.moves import Move, Moves
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class Score(ABC):
@@ -25,6 +25,10 @@ class Score(ABC):
 
     #: How users name it.
     name: str
+
+    def with_target(self, target: str) -> Score:
+        """The score for this class variable; the same, unless it is of predictions and has no target yet."""
+        return self
 
     @abstractmethod
     def evaluator(
@@ -83,3 +87,21 @@ class Evaluator(ABC):
     @abstractmethod
     def reset(self, dag: DAG) -> None:
         """Hold another structure; what has been learned about families is kept."""
+
+    def change_gains(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> NDArray[np.float64]:
+        """What each of some changes alone would add to :meth:`total`; each gives new parents to some nodes at once.
+
+        That a change keeps the structure acyclic and legal is the caller's business.
+        """
+        held, before = self.dag, self.total()
+        gains = np.empty(len(changes))
+        for k, change in enumerate(changes):
+            self.change(change)
+            gains[k] = self.total() - before
+            self.reset(held)
+        return gains
+
+    def change(self, change: Mapping[int, frozenset[int]]) -> None:
+        """Give some nodes other parents, all at once."""
+        parents = [change.get(node, held) for node, held in enumerate(self.parents)]
+        self.reset(DAG._trusted(self.names, tuple(tuple(sorted(row)) for row in parents)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter
-from bntk.learning.moves import ADD, REVERSE, Move, Moves
+from bntk.learning.moves import ADD, REVERSE, Move, Moves, as_moves
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.decomposable import DecomposableScore
 from bntk.learning.scores.store import Family, FamilyStore
+from bntk.learning.scores.toggle_kernels import move_gains
 
 Mask = NDArray[np.bool_]
 
@@ -63,9 +64,11 @@ class FamilyEvaluator(Evaluator):
         self.names = counter.names
         self._store = FamilyStore(score, counter)
         self._arc_weights = _checked_weights(arc_weights, len(self.names))
-        # For each family met, what it is worth with each variable toggled: NaN where that is not known yet.
-        self._toggled: dict[Family, NDArray[np.float64]] = {}
-        self.reset(DAG._trusted(self.names, ((),) * len(self.names)) if dag is None else dag)
+        self._families: list[Family] = [(child, ()) for child in range(len(self.names))]
+        self._parents: list[frozenset[int]] = [frozenset()] * len(self.names)
+        self._gain = np.full((len(self.names),) * 2, np.nan)  # of toggling (row: child, column: parent)
+        if dag is not None:
+            self.reset(dag)
 
     # ---------------------------------------------------------------- the structure
 
@@ -86,10 +89,9 @@ class FamilyEvaluator(Evaluator):
                 differing = sorted(set(dag.nodes) ^ set(self.names))
                 raise DataError(f"the structure and the data must have the same variables; they differ in {differing}")
             dag = dag.reorder(self.names)
-        self._parents = [frozenset(row) for row in dag.parent_indices]
-        self._gain = np.full((len(self.names),) * 2, np.nan)  # of toggling (row: child, column: parent)
-        for child in range(len(self.names)):
-            self._show_gains(child)
+        for child, parents in enumerate(dag.parent_indices):
+            if parents != self._families[child][1]:
+                self._hold(child, parents)
 
     def apply(self, move: Move) -> None:
         """Make a move. That it keeps the structure acyclic and legal is the caller's business."""
@@ -102,33 +104,20 @@ class FamilyEvaluator(Evaluator):
             self._toggle(tail, head)
 
     def _toggle(self, child: int, parent: int) -> None:
-        values = self._toggled.get(self._family(child))
-        self._parents[child] = self._parents[child] ^ {parent}
-        if values is not None and not np.isnan(values[parent]):
-            self._store.remember(self._family(child), float(values[parent]))
-        self._show_gains(child)
+        before = self._families[child]
+        self._hold(child, tuple(sorted(self._parents[child] ^ {parent})))
+        self._store.remember_toggle(before, parent, self._families[child])
 
-    def _family(self, child: int) -> Family:
-        return child, tuple(sorted(self._parents[child]))
-
-    def _show_gains(self, child: int) -> None:
-        """Fill in what is known about the gains of toggling parents of a child."""
-        family = self._family(child)
-        values = self._toggled.get(family)
-        if values is None:
-            self._gain[child] = np.nan
-            return
-        np.subtract(values, self._store.values([family])[0], out=self._gain[child])
-        if self._arc_weights is not None:
-            weights = self._arc_weights[:, child].copy()
-            weights[list(family[1])] *= -1
-            self._gain[child] += weights
+    def _hold(self, child: int, parents: tuple[int, ...]) -> None:
+        """Give a child other parents. What that means for its gains is looked up when it is asked for."""
+        self._families[child], self._parents[child] = (child, parents), frozenset(parents)
+        self._gain[child] = np.nan
 
     # ---------------------------------------------------------------- what it is worth
 
     def total(self) -> float:
         """What the structure held is worth."""
-        return float(self.locals([self._family(child) for child in range(len(self.names))]).sum())
+        return float(self.locals(self._families).sum())
 
     def local(self, child: int, parents: Iterable[int]) -> float:
         """What one family is worth, arc weights included."""
@@ -144,19 +133,13 @@ class FamilyEvaluator(Evaluator):
 
     def gains(self, moves: Moves) -> NDArray[np.float64]:
         """What each move alone would add to :meth:`total`; only the families that the moves need are evaluated."""
-        kinds, tails, heads = np.asarray(moves, dtype=np.int64).reshape(-1, 3).T
-        places = heads * len(self.names) + tails  # in the flat matrix of gains, whose rows are the heads
-        reverse = np.flatnonzero(kinds == REVERSE)
-        if len(reverse):
-            places = np.concatenate([places, tails[reverse] * len(self.names) + heads[reverse]])
-        gains = self._gain.take(places)
-        unknown = np.isnan(gains)
-        if unknown.any():
-            self._learn(places[unknown])
-            gains = self._gain.take(places)
-        result = gains[: len(kinds)]
-        result[reverse] += gains[len(kinds) :]
-        return result
+        moves = as_moves(moves)
+        gains = np.empty(len(moves))
+        unknown = np.zeros((len(self.names),) * 2, dtype=bool)
+        if move_gains(moves, self._gain, gains, unknown):
+            self._learn(unknown)
+            move_gains(moves, self._gain, gains, unknown)
+        return gains
 
     def toggles(self, child: int, among: Mask | None = None) -> NDArray[np.float64]:
         """What adding each variable to the parents of a child, or removing it when it is one, would gain.
@@ -177,37 +160,27 @@ class FamilyEvaluator(Evaluator):
         self._learn_toggles(child, wanted)
         return np.where(wanted, self._gain[child], np.nan)
 
-    def _learn(self, places: NDArray[np.int64]) -> None:
-        """Evaluate the toggles at some places of the flat matrix of gains."""
+    def _learn(self, wanted: Mask) -> None:
+        """Evaluate some toggles (row: child, column: parent)."""
         n = len(self.names)
-        wanted = np.zeros((n, n), dtype=bool)
-        wanted.ravel()[places] = True
-        np.fill_diagonal(wanted, False)
-        children = sorted(set((places // n).tolist()))
+        children = np.flatnonzero(wanted.any(axis=1)).tolist()
         # A search begins with all pairs of variables, and these are counted faster all at once.
-        if 4 * len(places) > n * n and self._store.pairs_fit:
+        if 4 * len(children) > n and self._store.pairs_fit:
             orphans = [child for child in children if not self._parents[child]]
             if 4 * wanted[orphans].sum() > n * n:
-                self._learn_all_pairs(orphans)
-                wanted[orphans] = False
+                self._store.learn_all_pairs()
         for child in children:
             self._learn_toggles(child, wanted[child])
 
-    def _learn_all_pairs(self, children: list[int]) -> None:
-        """Evaluate all toggles of children without parents."""
-        values = self._store.all_pairs()
-        for child in children:
-            self._toggled[child, ()] = values[child]
-            self._show_gains(child)
-
     def _learn_toggles(self, child: int, wanted: Mask) -> None:
-        """Evaluate some toggles of a child."""
-        family = self._family(child)
-        values = self._toggled.setdefault(family, np.full(len(self.names), np.nan))
-        others = np.flatnonzero(wanted & np.isnan(values)).tolist()
-        if others:
-            values[others] = self._store.toggled(family, others)
-        self._show_gains(child)
+        """Evaluate some toggles of a child, and fill in all of its gains that are known."""
+        family = self._families[child]
+        values = self._store.toggled(family, wanted)
+        np.subtract(values, self._store.values([family])[0], out=self._gain[child])
+        if self._arc_weights is not None:
+            weights = self._arc_weights[:, child].copy()
+            weights[list(family[1])] *= -1
+            self._gain[child] += weights
 
     # ---------------------------------------------------------------- all pairs
 
@@ -267,6 +240,22 @@ class FamilyEvaluator(Evaluator):
                 others = np.delete(into, [child, *parents])
                 bounds[f] += into[list(parents)].sum() + others[others > 0].sum()
         return bounds
+
+    # ---------------------------------------------------------------- several families at once
+
+    def change_gains(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> NDArray[np.float64]:
+        """What each change alone would add to :meth:`total`; rows are read once for all new families."""
+        nodes = [node for change in changes for node in change]
+        after = self.locals([(node, parents) for change in changes for node, parents in change.items()])
+        before = self.locals([(node, self._parents[node]) for node in nodes])
+        gains = np.zeros(len(changes))
+        np.add.at(gains, np.repeat(np.arange(len(changes)), [len(change) for change in changes]), after - before)
+        return gains
+
+    def change(self, change: Mapping[int, frozenset[int]]) -> None:
+        """Give some nodes other parents, all at once."""
+        for node, parents in change.items():
+            self._hold(node, tuple(sorted(parents)))
 
 
 def _checked_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.float64] | None:

@@ -23,7 +23,8 @@ from bntk.learning.scores.batch import (
     pair_batch,
     single_batch,
 )
-from bntk.learning.scores.decomposable import DecomposableScore, LogLikelihood, Reach
+from bntk.learning.scores.decomposable import DecomposableScore, KernelScore, LogLikelihood, Reach
+from bntk.learning.scores.toggle_kernels import score_toggles
 
 #: A family: the child, and its parents ascending; all of them positions.
 Family = tuple[int, tuple[int, ...]]
@@ -50,7 +51,9 @@ class FamilyStore:
         self._cards = [variable.n_states for variable in counter.variables]
         self._rows = float(counter.total_weight)
         self._dense_limit = max(counter.n_rows, ALWAYS_DENSE)
+        self._rule = score._rule(self._rows) if isinstance(score, KernelScore) else None
         self._known: dict[Family, float] = {}
+        self._toggled: dict[Family, NDArray[np.float64]] = {}
         self._ceilings: dict[int, float] = {}
         self.complete = self._evaluate_singles()
         self._all_complete = bool(self.complete.all())
@@ -63,10 +66,6 @@ class FamilyStore:
             self._evaluate_tables([(v, ()) for v in range(len(tables))], gather(tables, 1, self._cards, 1))
         sums = np.array([float(table.sum()) for table in tables])
         return np.asarray(sums >= self._rows * (1 - 1e-12), dtype=bool)  # weights are summed in another order
-
-    def remember(self, family: Family, value: float) -> None:
-        """Keep what a family is worth."""
-        self._known[family] = value
 
     def values(self, families: Sequence[Family]) -> list[float]:
         """What families are worth; rows are read once for all that are new."""
@@ -93,14 +92,37 @@ class FamilyStore:
 
     def _size(self, family: Family) -> int:
         """Entries of the dense table of a family."""
-        return math.prod(self._cards[v] for v in family[1]) * self._cards[family[0]]
+        return math.prod([self._cards[v] for v in family[1]]) * self._cards[family[0]]
 
     # ---------------------------------------------------------------- families that differ by one parent
 
-    def toggled(self, family: Family, others: list[int]) -> NDArray[np.float64]:
-        """What a family is worth with each of some variables added to its parents, or removed when it is one."""
+    def toggled(self, family: Family, wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """What a family is worth with each wanted variable added to its parents, or removed when it is one.
+
+        NaN where that is neither wanted nor known; the array is the store's own.
+        """
+        values = self._toggled.get(family)
+        if values is None:
+            values = self._toggled[family] = np.full(len(self._cards), np.nan)
+        if self._rule is not None and self.counter.planes is not None:
+            base = np.array((*family[1], family[0]), dtype=np.int64)
+            done, left = score_toggles(*self.counter.planes, base, wanted, *self._rule, self._rows, values)
+            self.n_evaluated += done
+            if not left:
+                return values
+        others = np.flatnonzero(wanted & np.isnan(values)).tolist()
+        self._evaluate_toggled(family, others, values)
+        return values
+
+    def remember_toggle(self, family: Family, variable: int, result: Family) -> None:
+        """Note what a family has become worth by adding or removing a variable, if that is known."""
+        values = self._toggled.get(family)
+        if values is not None and not math.isnan(values[variable]):
+            self._known[result] = float(values[variable])
+
+    def _evaluate_toggled(self, family: Family, others: list[int], values: NDArray[np.float64]) -> None:
+        """Fill in toggles of any size, of any score, on any counter."""
         child, parents = family
-        values = np.empty(len(self._cards))
         room = self._dense_limit // self._size(family)
         added = [x for x in others if x not in parents]
         dense = [x for x in added if self._cards[x] <= room]
@@ -113,7 +135,6 @@ class FamilyStore:
             smaller = [(child, tuple(p for p in parents if p != x)) for x in removed]
             self._evaluate_smaller(family, [f for f in smaller if f not in self._known], extended)
             values[removed] = self.values(smaller)
-        return values[others]
 
     def _evaluate_larger(
         self, family: Family, added: list[int], values: NDArray[np.float64]
@@ -156,13 +177,13 @@ class FamilyStore:
         """True when the tables of all pairs are small enough to be counted at once."""
         return sum(self._cards) ** 2 < 2 * BATCH_ENTRIES
 
-    def all_pairs(self) -> NDArray[np.float64]:
-        """What each variable (row) is worth with each other one (column) as its only parent."""
+    def learn_all_pairs(self) -> None:
+        """Evaluate each variable with each other one as its only parent."""
         batch, tails, heads = pair_batch(self.counter.pairs())
         values = np.full((len(self._cards),) * 2, np.nan)
         values[heads, tails] = self.score.evaluate(batch, self._rows)
         self.n_evaluated += len(batch)
-        return values
+        self._toggled.update(((child, ()), row) for child, row in enumerate(values))
 
     def pair_gains(self, target: int | None, chosen: list[int], same_rows: bool) -> NDArray[np.float64]:
         """What each variable (row: tail) adds as a parent of each other one (column: head), given the target."""

@@ -13,20 +13,22 @@ M. Scutari (2010). Learning Bayesian networks with the bnlearn R package. Journa
 from __future__ import annotations
 
 import time
-from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bntk.graph.dag import DAG
-from bntk.learning.moves import REVERSE, Move, Moves
+from bntk.learning.moves import REVERSE, Move
 from bntk.learning.scores.base import Evaluator
+from bntk.learning.search import kernels
 from bntk.learning.search.base import Search, SearchResult, Step
 
 if TYPE_CHECKING:
     from bntk.learning.space import Space
+
+# For a search that may go back to where it was: no numbers of arcs, no key, no structures.
+_NOTHING = np.zeros((0, 0), dtype=np.int64), 0, np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,11 +90,10 @@ class HillClimbing(Search):
 
     def _climb(self, journey: _Journey) -> None:
         while journey.may_go_on():
-            moves, gains = journey.choices()
-            chosen = _first_best(gains, journey.slack)
-            if chosen is None or gains[chosen] <= journey.slack:
+            chosen = journey.best_move()
+            if chosen is None or chosen[1] <= journey.slack:
                 return
-            journey.step(moves[chosen], gains[chosen])
+            journey.step(*chosen)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,45 +125,41 @@ class Tabu(HillClimbing):
     max_tabu: int = 10
 
     def _climb(self, journey: _Journey) -> None:
-        arcs = _ArcKeys(len(journey.evaluator.names))
-        key = arcs.of(journey.evaluator)
-        recent = deque([key], maxlen=max(1, self.tabu))
+        recent = _RecentStructures(journey.evaluator, max(1, self.tabu))
         top, idle = journey.score, 0
         while idle < self.max_tabu and journey.may_go_on():
-            moves, gains = journey.choices()
-            keys = key ^ arcs.changes(moves)
-            fresh = np.flatnonzero(~np.isin(keys, np.array(recent)))
-            chosen = _first_best(gains[fresh], journey.slack)
+            chosen = journey.best_move(recent)
             if chosen is None:
                 return
-            journey.step(moves[fresh[chosen]], gains[fresh[chosen]])
-            key = keys[fresh[chosen]]
-            recent.append(key)
+            journey.step(*chosen)
+            recent.add(chosen[0])
             # The best of this climb, not of all: after a perturbation the way up is long.
             top, idle = (journey.score, 0) if journey.score > top + journey.slack else (top, idle + 1)
 
 
-def _first_best(gains: NDArray[np.float64], slack: float) -> int | None:
-    """Position of the largest gain, or of the first that is within ``slack`` of it; None when there are no moves."""
-    return int(np.argmax(gains >= gains.max() - slack)) if len(gains) else None
+class _RecentStructures:
+    """The last structures that were held, the present one among them.
 
-
-class _ArcKeys:
-    """A random number for each arc; a structure is known by the exclusive or of those of its arcs (Zobrist 1970).
-
-    So the keys of all structures that are one move away cost one array operation.
+    Each arc has a random number, and a structure is known by the exclusive or of those of its arcs (Zobrist 1970), so
+    that what a move leads to is known without making it.
     """
 
-    def __init__(self, n: int) -> None:
-        self._numbers = np.random.default_rng(0).integers(2**63, size=(n, n))
+    def __init__(self, evaluator: Evaluator, size: int) -> None:
+        n = len(evaluator.names)
+        self.numbers = np.random.default_rng(0).integers(2**63, size=(n, n))
+        arcs = [self.numbers[tail, head] for head, parents in enumerate(evaluator.parents) for tail in parents]
+        self.key = int(np.bitwise_xor.reduce(np.array(arcs, dtype=np.int64)))
+        self.keys = np.full(size, self.key)
+        self._n_added = 0
 
-    def of(self, evaluator: Evaluator) -> np.int64:
-        arcs = [self._numbers[tail, head] for head, parents in enumerate(evaluator.parents) for tail in parents]
-        return np.bitwise_xor.reduce(np.array(arcs, dtype=np.int64))
-
-    def changes(self, moves: Moves) -> NDArray[np.int64]:
-        kind, tail, head = moves.T
-        return self._numbers[tail, head] ^ np.where(kind == REVERSE, self._numbers[head, tail], 0)
+    def add(self, move: Move) -> None:
+        """Hold the structure after a move, and forget the one held longest ago."""
+        kind, tail, head = move
+        self.key ^= int(self.numbers[tail, head])
+        if kind == REVERSE:
+            self.key ^= int(self.numbers[head, tail])
+        self._n_added += 1
+        self.keys[self._n_added % len(self.keys)] = self.key
 
 
 class _Journey:
@@ -176,14 +173,15 @@ class _Journey:
     ) -> None:
         self._began = time.perf_counter()
         self._options = options
-        self._space = space
         self.evaluator = evaluator
         self.interrupted = False
         self.trace: list[Step] = []
         self._n_steps = 0
         self._n_restarts = 0
         self._bar = _bar(options, progress)
-        self._hold(space.start() if start is None else start.reorder(space.nodes))
+        begin = space.start() if start is None else start.reorder(space.nodes)
+        self._walk = space.walk(begin)
+        self._hold(begin)
         self._keep()
 
     @property
@@ -199,15 +197,21 @@ class _Journey:
         steps = self._options.max_iter
         return not self.interrupted and (steps is None or self._n_steps < steps)
 
-    def choices(self) -> tuple[Moves, NDArray[np.float64]]:
-        """All legal moves, by kind, tail and head, and what each would gain."""
-        moves = self._walk.moves()
-        return moves, self.evaluator.gains(moves)
+    def best_move(self, recent: _RecentStructures | None = None) -> tuple[Move, float] | None:
+        """The legal move that gains most, but to no recent structure, and its gain; None when there is none.
 
-    def step(self, row: NDArray[np.int64], gain: float) -> None:
+        Of equal ones it is the first by kind, tail and head.
+        """
+        moves = self._walk.moves()
+        gains = self.evaluator.gains(moves)
+        known = _NOTHING if recent is None else (recent.numbers, recent.key, recent.keys)
+        chosen = kernels.first_best(moves, gains, self.slack, *known)
+        return None if chosen < 0 else (Move(*moves[chosen].tolist()), float(gains[chosen]))
+
+    def step(self, move: Move, gain: float) -> None:
         """Make a move."""
-        move = self._apply(row)
-        self.score += float(gain)
+        self._apply(move)
+        self.score += gain
         self._n_steps += 1
         self._record(move.describe(self.evaluator.names))
         if self.score > self._best_score + self.slack:
@@ -215,13 +219,17 @@ class _Journey:
 
     def restart(self, rng: np.random.Generator, n_moves: int) -> None:
         """Go back to the best structure and away from it by random moves."""
-        self._hold(self._best_dag())
+        best = self._best_dag()
+        self._walk = self._walk.at(best)
+        self._hold(best)
         for _ in range(n_moves):
-            moves = self._walk.moves()
-            if not len(moves):
+            cells = [np.flatnonzero(mask) for mask in self._walk.masks()]
+            kinds = [kind for kind, there in enumerate(cells) if len(there)]
+            if not kinds:
                 break
-            of_kind = moves[moves[:, 0] == rng.choice(np.unique(moves[:, 0]))]
-            self._apply(of_kind[rng.integers(len(of_kind))])
+            kind = int(rng.choice(kinds))
+            cell = int(cells[kind][rng.integers(len(cells[kind]))])
+            self._apply(Move(kind, *divmod(cell, len(self.evaluator.names))))
         self.score = self.evaluator.total()
         self._n_restarts += 1
         self._record(f"restart {self._n_restarts}")
@@ -246,18 +254,15 @@ class _Journey:
         return DAG._trusted(self.evaluator.names, tuple(tuple(sorted(row)) for row in self._best))
 
     def _hold(self, dag: DAG) -> None:
-        self._walk = self._space.walk(dag)
         self.evaluator.reset(dag)
         self.score = self.evaluator.total()
 
     def _keep(self) -> None:
         self._best, self._best_score = tuple(self.evaluator.parents), self.score
 
-    def _apply(self, row: NDArray[np.int64]) -> Move:
-        move = Move(*row.tolist())
+    def _apply(self, move: Move) -> None:
         self.evaluator.apply(move)
         self._walk.apply(move)
-        return move
 
     def _record(self, what: str) -> None:
         self.trace.append(Step(what, self.score, time.perf_counter() - self._began))

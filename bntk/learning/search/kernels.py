@@ -1,4 +1,4 @@
-"""Inner loops of the searches, compiled: spanning trees, sums over subsets, climbing over orders.
+"""Inner loops of the searches, compiled: spanning trees, sums over subsets, climbing over orders, choosing moves.
 
 They trust their arguments and release the GIL. Nodes are positions; ``-inf`` is an arc that may not be.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+from bntk.learning.moves import REVERSE
 
 NONE = -1
 _ZERO = np.uint64(0)
@@ -444,3 +446,32 @@ def climb_orders(order, bits, masks, scores, offsets, required, tolerance, n_rou
         else:
             _copy(kept_order, kept_available, kept_choice, order, available, choice)
     return best, idle
+
+
+# ------------------------------------------------------------------------------------------------ moves
+
+
+@njit(cache=True, nogil=True)
+def first_best(moves, gains, slack, numbers, key, recent):
+    """Position of the first move whose gain is within ``slack`` of the largest, or -1 when there is none.
+
+    A structure is known by the exclusive or of the ``numbers`` of its arcs (row: tail, column: head); ``key`` is that
+    of the structure held. Moves to one of the ``recent`` structures are left out.
+    """
+    allowed = np.ones(gains.size, np.bool_)
+    best = -np.inf
+    for m in range(gains.size):
+        if recent.size:
+            kind, tail, head = moves[m, 0], moves[m, 1], moves[m, 2]
+            after = key ^ numbers[tail, head]
+            if kind == REVERSE:
+                after ^= numbers[head, tail]
+            for k in range(recent.size):
+                if after == recent[k]:
+                    allowed[m] = False
+        if allowed[m] and gains[m] > best:
+            best = gains[m]
+    for m in range(gains.size):
+        if allowed[m] and gains[m] >= best - slack:
+            return m
+    return -1

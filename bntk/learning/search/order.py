@@ -269,6 +269,7 @@ class _Journey:
         self._best_score = float(evaluator.locals(list(enumerate(self._best))).sum())
         self._sets: dict[int, ParentSets] = {}
         self._chains: list[_Chain] = []
+        self._included: set[tuple[int, tuple[int, ...]]] = set()
         self._bar = _bar(progress)
         self._trace.append(Step("start", self._best_score, time.perf_counter() - self._began))
 
@@ -426,6 +427,8 @@ class _Journey:
     def _include(self, parents: Sequence[tuple[int, ...]]) -> None:
         """Add the parents of a structure, less up to two of them, to the parent sets."""
         for child, row in enumerate(parents):
+            if (child, row) in self._included:
+                continue
             required = self._space.required_matrix[:, child]
             wanted = [
                 kept
@@ -437,6 +440,7 @@ class _Journey:
                 scores = self._evaluator.locals([(child, kept) for kept in wanted])
                 self._sets[child] = self._sets[child].extended(wanted, scores)
                 self._candidates[child] = self._sets[child].candidates
+                self._included.add((child, row))
         self._flat = FlatSets.of(self._in_order)
 
     @property

@@ -21,6 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import comb
 from typing import TYPE_CHECKING, cast
 
@@ -347,8 +348,10 @@ class _Lattice:
         return self._evaluator.bounds(self.families(masks))
 
     def families(self, masks: Masks) -> list[tuple[int, tuple[int, ...]]]:
-        nodes = self.candidates.tolist()
-        return [(self.child, tuple(nodes[bit] for bit in _members(mask))) for mask in masks.tolist()]
+        rows, bits = np.nonzero(masks[:, None] >> np.arange(len(self.candidates), dtype=np.uint64) & np.uint64(1))
+        nodes = self.candidates[bits].tolist()
+        edges = np.searchsorted(rows, np.arange(len(masks) + 1)).tolist()
+        return [(self.child, tuple(nodes[begin:end])) for begin, end in pairwise(edges)]
 
     def result(self, complete: bool) -> ParentSets:
         masks, scores = np.concatenate(self._masks), np.concatenate(self._scores)

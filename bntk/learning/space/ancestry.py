@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.graph.dag import DAG
+from bntk.learning.space.kernels import join_ancestors, part_ancestors
+
+__all__ = ["ancestor_matrix", "join_ancestors", "part_ancestors"]
 
 Matrix = NDArray[np.bool_]
 
@@ -18,34 +21,7 @@ Matrix = NDArray[np.bool_]
 def ancestor_matrix(dag: DAG) -> Matrix:
     """Which nodes (columns) are ancestors of which (rows)."""
     ancestors = np.zeros((dag.n_nodes, dag.n_nodes), dtype=bool)
-    for node in dag.topological_indices:
-        parents = list(dag.parent_indices[node])
-        if parents:
-            ancestors[node] = ancestors[parents].any(axis=0)
-            ancestors[node, parents] = True
+    for head in dag.topological_indices:
+        for tail in dag.parent_indices[head]:
+            join_ancestors(ancestors, tail, head)
     return ancestors
-
-
-def join_ancestors(ancestors: Matrix, tail: int, head: int) -> None:
-    """Update the ancestors for a new arc."""
-    gained = ancestors[tail].copy()
-    gained[tail] = True
-    below = ancestors[:, head].copy()
-    below[head] = True
-    ancestors[below] |= gained
-
-
-def part_ancestors(ancestors: Matrix, arcs: Matrix, head: int) -> None:
-    """Update the ancestors for an arc into ``head`` that has been taken away from ``arcs``.
-
-    Only the head and its descendants can lose ancestors. A node has more ancestors than any of its own ancestors, so
-    their number sorts parents before children; when the head loses none, nor do the others.
-    """
-    below = np.flatnonzero(ancestors[:, head])
-    below = below[np.argsort(ancestors[below].sum(axis=1), kind="stable")]
-    for node in (head, *below.tolist()):
-        parents = arcs[:, node]
-        row = parents | ancestors[parents].any(axis=0)
-        if node == head and (row == ancestors[node]).all():
-            return
-        ancestors[node] = row

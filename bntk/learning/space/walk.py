@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.moves import ADD, DELETE, REVERSE, Move, Moves
+from bntk.learning.space import kernels
 from bntk.learning.space.ancestry import ancestor_matrix, join_ancestors, part_ancestors
 from bntk.learning.space.matrices import discardable, frozen
 
@@ -65,6 +66,10 @@ class Walk:
         self._labels = [component_labels(self._arcs, member) for member in self._rules.polytrees]
         self._masks: Masks | None = None
 
+    def at(self, dag: DAG) -> Walk:
+        """A walk in the same space from another structure; that it is legal is the caller's business."""
+        return Walk(self.space, dag)
+
     def copy(self) -> Walk:
         """A walk of its own from the same structure."""
         twin = Walk.__new__(Walk)
@@ -90,15 +95,7 @@ class Walk:
 
     def moves(self) -> Moves:
         """All legal moves, ordered by kind, tail and head."""
-        cells = [np.flatnonzero(mask) for mask in self.masks()]
-        moves = np.empty((sum(map(len, cells)), 3), dtype=np.int64)
-        begin = 0
-        for kind, chosen in zip((ADD, DELETE, REVERSE), cells):
-            rows = moves[begin : begin + len(chosen)]
-            np.take(self._rules.additions, chosen, axis=0, out=rows, mode="clip")  # the mode that does not buffer
-            if kind != ADD:
-                rows[:, 0] = kind
-            begin += len(chosen)
+        moves: Moves = kernels.list_moves(*self.masks())
         return moves
 
     def is_legal(self, move: Move) -> bool:
@@ -114,16 +111,16 @@ class Walk:
 
     def _find_masks(self) -> Masks:
         rules = self._rules
-        add = rules.addable & ~(self._ancestors | self._arcs)
-        delete = self._arcs & rules.deletable
-        reverse = self._arcs & rules.reversible
+        add, delete, reverse = np.empty((3, *self._arcs.shape), dtype=bool)
+        kernels.mask_moves(
+            rules.addable, rules.deletable, rules.reversible, self._arcs, self._ancestors, add, delete, reverse
+        )
         self._mask_quotas(add, reverse)
         for labels in self._labels:
             add &= labels[:, None] != labels
         if self.space.discards:
             self._mask_discards(add, delete)
         self._mask_spans(add, reverse)
-        self._mask_detours(reverse)
         return Masks(frozen(add), frozen(delete), frozen(reverse))
 
     def _mask_quotas(self, add: Matrix, reverse: Matrix) -> None:
@@ -159,12 +156,6 @@ class Walk:
                 for discard, counts in zip(self.space.discards, self._bridges):
                     returning = member & (missing == 1) & discard.heads & (counts == 0)
                     add &= ~(discard.tails[:, None] & returning)
-
-    def _mask_detours(self, reverse: Matrix) -> None:
-        """An arc cannot be reversed when another path leads the same way: a cycle would be left."""
-        _, tails, heads = self._rules.additions[np.flatnonzero(reverse)].T  # faster than nonzero of a matrix
-        detour = (self._arcs[tails] & self._ancestors[heads]).any(axis=1)
-        reverse[tails[detour], heads[detour]] = False
 
     # Making a move
 
@@ -225,7 +216,6 @@ class MoveRules(NamedTuple):
     reversible: Matrix
     polytrees: tuple[NDArray[np.bool_], ...]
     spans: tuple[Span, ...]
-    additions: Moves
 
 
 def move_rules(space: Space) -> MoveRules:
@@ -242,15 +232,7 @@ def move_rules(space: Space) -> MoveRules:
         reversible=np.ascontiguousarray(space.allowed.T) & ~space.required_matrix,
         polytrees=tuple(m for group, m in zip(space.groups, space._members) if group.shape == "polytree"),
         spans=tuple(spans),
-        additions=_every_addition(space.n_nodes),
     )
-
-
-def _every_addition(n: int) -> Moves:
-    """The addition of each arc, by the place of its cell in a flattened matrix."""
-    moves = np.full((n * n, 3), ADD, dtype=np.int64)
-    moves[:, 1], moves[:, 2] = np.divmod(np.arange(n * n), n) if n else (0, 0)
-    return moves
 
 
 def component_labels(arcs: Matrix, member: NDArray[np.bool_]) -> NDArray[np.int64]:
