@@ -175,8 +175,7 @@ class BayesianNetwork:
         -------
         DataFrame, or dict of DataFrame by target when several are named
             A row for each row of the data, with the index of a pandas data frame, and a column for each state of the
-            target. Rows that are impossible are NaN, with one warning. Where the Markov blanket of a target is
-            observed, the rest of the row cannot matter and is not looked at.
+            target. Rows whose other cells are impossible together are NaN, with one warning.
 
         Examples
         --------
@@ -477,13 +476,16 @@ class BayesianNetwork:
         targets : str or sequence of str, optional
             As for :meth:`query`; without, the plan is for :meth:`marginals`, :meth:`mpe` and whole tables.
         given : mapping, or names of the observed variables, optional
-            Large tables shrink further when evidence is entered.
+            Evidence shrinks the tables: the plan says what is left of them beside what there is without.
 
         Examples
         --------
         >>> import bntk
         >>> bntk.datasets.asia().plan().n_cliques
         6
+        >>> plan = bntk.datasets.asia().plan(given={"smoke": "yes", "bronc": "no"})
+        >>> plan.total_entries, plan.open_entries
+        (40, 26)
         """
         from bntk.inference.query import plan
 

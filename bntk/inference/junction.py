@@ -13,8 +13,8 @@ computations. Computational Statistics Quarterly 4, 269-282.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,8 +26,6 @@ from bntk.graph.undirected import UndirectedGraph
 #: messages at one clique would underflow; along a chain they are rescaled one by one.
 MOST_CHILDREN = 8
 
-#: A clique with more entries is worked on by several threads.
-SPLIT_ENTRIES = 1 << 17
 #: What starting an inner loop costs, in multiplications.
 SHORT_LOOP = 12
 
@@ -39,13 +37,14 @@ class JunctionTree:
     """Cliques of variable positions, each after its parent, with the running intersection property.
 
     The variables of a clique are in the order of the loops over it, outermost first; those of a separator in the order
-    of its axes in memory.
+    of its axes in memory. Variables that are ``known`` are observed in every run, and are not in separators.
     """
 
     cards: tuple[int, ...]
     cliques: tuple[Scope, ...]
     parent: tuple[int, ...]
     separators: tuple[Scope, ...]
+    known: frozenset[int] = frozenset()
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
@@ -73,6 +72,22 @@ class JunctionTree:
     def entries(self, scope: Iterable[int]) -> int:
         """The number of joint states of some variables."""
         return math.prod(self.cards[variable] for variable in scope)
+
+    def open_sizes(self, known: Container[int]) -> list[int]:
+        """The number of entries of each clique when some variables are known."""
+        return [self.entries(v for v in clique if v not in known) for clique in self.cliques]
+
+    def with_known(self, scopes: Iterable[Scope], known: frozenset[int]) -> JunctionTree:
+        """This tree of the other variables, with known ones added to the cliques so that these have the scopes.
+
+        Observed variables have no loops and take no room, so that it need not matter where they are.
+        """
+        added: list[set[int]] = [set() for _ in self.cliques]
+        for scope in scopes:
+            home = self.smallest_clique(tuple(v for v in scope if v not in known))
+            added[home].update(v for v in scope if v in known)
+        cliques = tuple((*sorted(more), *clique) for more, clique in zip(added, self.cliques, strict=True))
+        return replace(self, cliques=cliques, known=known)
 
     def smallest_clique(self, scope: Scope) -> int:
         """The clique with the fewest entries that contains all of the variables; -1 when there is none."""
@@ -161,12 +176,9 @@ def _loop_order(clique: Scope, tables: Sequence[set[int]], cards: Sequence[int])
 
     order = sorted(alike[min(alike, key=cost)], key=lambda v: -cards[v]) if alike else []
     left = [variable for variable in clique if variable not in order]
-    # Threads share a clique by the states of its outermost variable: one with many states serves them best.
-    large = math.prod(cards[variable] for variable in clique) > SPLIT_ENTRIES
-    outermost = max(left, key=lambda v: cards[v]) if large and left else -1
     while left:
         waiting = [table for table in tables if table.isdisjoint(order)]
-        key = {v: (v == outermost, sum(v in table for table in waiting), -cards[v]) for v in left}
+        key = {v: (sum(v in table for table in waiting), -cards[v]) for v in left}
         order.append(min(left, key=key.__getitem__))
         left.remove(order[-1])
     return tuple(reversed(order))
@@ -201,11 +213,15 @@ def _rehung(cliques: Sequence[Scope], parent: Sequence[int], cards: Sequence[int
 
 @dataclass(frozen=True)
 class Use:
-    """A table that a visit reads or writes: where it begins, its axes, and the variable whose evidence it holds."""
+    """A table that a visit reads or writes: where it begins, its axes, and the variable whose evidence it holds.
+
+    Messages up, messages down and outputs are numbered as ``slot``; other tables have -1.
+    """
 
     offset: int
     scope: Scope
     evidence_of: int = -1
+    slot: int = -1
 
 
 @dataclass(frozen=True)
@@ -264,8 +280,7 @@ class Layout:
     def collect(self, fixed: Sequence[Sequence[Use]]) -> list[Visit]:
         """The visits of the pass towards the root, by clique; ``fixed`` are the factors at each."""
         return [
-            Visit(number, self._reads(number, fixed), (Use(self.up[number], self.up_scope(number)),))
-            for number in range(len(self.tree.cliques))
+            Visit(number, self._reads(number, fixed), (self._up(number),)) for number in range(len(self.tree.cliques))
         ]
 
     def distribute(self, fixed: Sequence[Sequence[Use]]) -> list[Visit]:
@@ -274,19 +289,25 @@ class Layout:
         What is written for a child is the belief over its separator; divided by the message up it is the one down.
         """
         wanted: list[list[Use]] = [[] for _ in self.tree.cliques]
-        for output, offset in zip(self.outputs, self.out, strict=True):
-            wanted[output.clique].append(Use(offset, output.scope))
+        first = 2 * len(self.tree.cliques)
+        for slot, (output, offset) in enumerate(zip(self.outputs, self.out, strict=True), start=first):
+            wanted[output.clique].append(Use(offset, output.scope, slot=slot))
         visits = []
         for number, children in enumerate(self.tree.children):
-            beliefs = [Use(self.down[child], self.tree.separators[child]) for child in children]
-            above = (Use(self.down[number], self.tree.separators[number]),) if number else ()
+            beliefs = [self._down(child) for child in children]
+            above = (self._down(number),) if number else ()
             visits.append(Visit(number, self._reads(number, fixed) + above, (*beliefs, *wanted[number])))
         return visits
 
     def _reads(self, number: int, fixed: Sequence[Sequence[Use]]) -> tuple[Use, ...]:
         vectors = [Use(self.vector[variable], (variable,), variable) for variable in self._at_home[number]]
-        messages = [Use(self.up[child], self.tree.separators[child]) for child in self.tree.children[number]]
-        return (*fixed[number], *vectors, *messages)
+        return (*fixed[number], *vectors, *map(self._up, self.tree.children[number]))
+
+    def _up(self, number: int) -> Use:
+        return Use(self.up[number], self.up_scope(number), slot=number)
+
+    def _down(self, number: int) -> Use:
+        return Use(self.down[number], self.tree.separators[number], slot=len(self.tree.cliques) + number)
 
     @cached_property
     def _at_home(self) -> list[list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,16 +50,13 @@ class LaneEngine:
     ) -> None:
         self.tree = tree
         self.cards = np.array(tree.cards, dtype=np.int64)
-        self.layout = Layout(tree, root_scope=root_scope, outputs=outputs)
         self._entries = _clique_entries(tree, factors)
-        none: list[list[Any]] = [[] for _ in tree.cliques]
-        self._collect_visits = self.layout.collect(none)
-        self.collecting = _lane_visits(tree, self._collect_visits, self._entries)
+        shape = _shape(tree, root_scope, tuple(outputs), tuple(places.tobytes() for places, _ in self._entries))
+        self.layout, self._collect_visits, self.messages = shape.layout, shape.visits, shape.messages
+        values = np.concatenate([np.empty(0), *(values for _, values in self._entries)])
+        self.collecting = shape.collecting._replace(values=values)
+        self.distributing = shape.distributing._replace(values=values)
         self.outward = bool(outputs)
-        self.distributing = self.collecting
-        if outputs:
-            self.distributing = _lane_visits(tree, self.layout.distribute(none), self._entries)
-        self.messages = flat_messages(self.layout)
         vector = np.array([*self.layout.vector, self.cards.sum()], dtype=np.int64)
         self._passes = (self.cards, vector, self.collecting, self.distributing, self.messages)
 
@@ -135,6 +132,31 @@ class LaneEngine:
         return Trace(*(np.array(column, dtype=np.int64) for column in columns))
 
 
+class Shape(NamedTuple):
+    """What an engine has whatever the numbers in its factors are; the values of its passes are empty."""
+
+    layout: Layout
+    visits: list[Visit]
+    collecting: Any
+    distributing: Any
+    messages: Any
+
+
+@lru_cache(maxsize=4)
+def _shape(tree: JunctionTree, root_scope: Scope, outputs: tuple[Output, ...], possible: tuple[bytes, ...]) -> Shape:
+    """The maps between tables; kept, as they take longer to make than the numbers that change from one step of EM on.
+
+    ``possible`` has the positions of the possible entries of each clique.
+    """
+    layout = Layout(tree, root_scope=root_scope, outputs=outputs)
+    places = [np.frombuffer(positions, dtype=np.int64) for positions in possible]
+    none: list[list[Any]] = [[] for _ in tree.cliques]
+    visits = layout.collect(none)
+    collecting = _lane_visits(tree, visits, places)
+    distributing = _lane_visits(tree, layout.distribute(none), places) if outputs else collecting
+    return Shape(layout, visits, collecting, distributing, flat_messages(layout))
+
+
 def _clique_entries(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> list[tuple[Ints, Floats]]:
     """For each clique the positions of its possible entries, and the products of its factors there."""
     entries = []
@@ -149,8 +171,8 @@ def _clique_entries(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]])
     return entries
 
 
-def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], entries: Sequence[tuple[Ints, Floats]]) -> Any:
-    """The visits as arrays for the kernels."""
+def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], possible: Sequence[Ints]) -> Any:
+    """The visits as arrays for the kernels, without the values of the possible entries."""
     from bntk.inference.lane_kernels import LaneVisits
 
     places: list[NDArray[np.int32]] = []
@@ -161,17 +183,16 @@ def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], entries: Sequence[
         for use in uses:
             grid = np.arange(tree.entries(use.scope), dtype=np.int32).reshape([tree.cards[v] for v in use.scope])
             whole = np.broadcast_to(expanded(grid, use.scope, clique), [tree.cards[v] for v in clique])
-            places.append(whole.ravel()[entries[visit.clique][0]] + np.int32(use.offset))
+            places.append(whole.ravel()[possible[visit.clique]] + np.int32(use.offset))
             gates.append(use.evidence_of)
             place_start.append(filled)
             filled += places[-1].size
         table_start.append(len(gates))
         n_reads.append(len(visit.reads))
-    entry_start = np.cumsum([0, *(positions.size for positions, _ in entries)])
-    values = np.concatenate([np.empty(0), *(values for _, values in entries)])
+    entry_start = np.cumsum([0, *(positions.size for positions in possible)])
     columns = [np.array(column, dtype=np.int64) for column in (table_start, n_reads, gates, place_start)]
     whole_places = np.concatenate([np.empty(0, np.int32), *places])
-    return LaneVisits(entry_start, values, columns[0], columns[1], columns[2], columns[3], whole_places)
+    return LaneVisits(entry_start, np.empty(0), columns[0], columns[1], columns[2], columns[3], whole_places)
 
 
 def pieces_of(codes: NDArray[Any], rows: int) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
+from bntk.inference.elimination import log_joint_by_elimination
 from bntk.inference.flat import flat_families, flat_tables
 from bntk.inference.program import MAX_ENTRIES, compile_network
 from bntk.network import BayesianNetwork
@@ -47,6 +48,14 @@ def complete_log_likelihood(network: BayesianNetwork, codes: NDArray[Any]) -> Fl
 
 def incomplete_log_likelihood(network: BayesianNetwork, codes: NDArray[Any], max_entries: int = MAX_ENTRIES) -> Floats:
     """log P(observed cells) for rows with missing cells, by exact inference."""
+    answer = log_joint_by_elimination(network, codes, None)
+    out, too_large = answer.values[:, 0], answer.too_large
+    if too_large.any():
+        out[too_large] = _by_junction_tree(network, np.compress(too_large, codes, axis=1), max_entries)
+    return out
+
+
+def _by_junction_tree(network: BayesianNetwork, codes: NDArray[Any], max_entries: int) -> Floats:
     seen = [v for v, cpt in enumerate(network.cpts) if (codes[v] != cpt.child.n_states).any()]
     # Variables that no row shows, nor any of their descendants, sum to one and are left out.
     targets = None if len(seen) == len(network.cpts) else seen

@@ -9,11 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bntk.inference.program_kernels import FAST, INNER, scratch_for, visit
+from bntk.inference.program_kernels import FAST, INNER, room_for, scratch_for, visit
 
 INWARD, OUTWARD, ALONE = 0, 1, 2
-# The last state of a visit that is not cut into pieces.
-WHOLE = 1 << 62
 
 
 @njit(cache=True, nogil=True)
@@ -35,9 +33,10 @@ def send_down(data, up, down, size):
     total = 0.0
     for i in range(size):
         total += data[down + i]
+    factor = 1.0 / total
+    sent, belief = data[up : up + size], data[down : down + size]
     for i in range(size):
-        if data[up + i] > 0.0:
-            data[down + i] /= total * data[up + i]
+        belief[i] *= factor / (sent[i] if sent[i] > 0.0 else 1.0)
 
 
 @njit(cache=True, nogil=True)
@@ -50,18 +49,31 @@ def finish_down(data, messages, k):
 
 @njit(cache=True, nogil=True)
 def run_pass(
-    data, chosen, visits, messages, begin, end, phase, cards, observed, soft, first, last, shifts, scales, maximise
+    data,
+    chosen,
+    visits,
+    messages,
+    begin,
+    end,
+    phase,
+    cards,
+    observed,
+    soft,
+    room_at,
+    room_end,
+    shifts,
+    scales,
+    maximise,
 ):
     """Visit the cliques end - 1 down to begin in the phase ``INWARD``, or begin to end - 1 in the others.
 
     Inwards, what each sends is rescaled; returns False as soon as the evidence turns out to be impossible. ``OUTWARD``
-    makes the messages down. ``ALONE`` leaves what is written as it is, and may be a piece of a visit (first, last and
-    shifts, see :func:`visit`).
+    makes the messages down. ``ALONE`` leaves what is written as it is, and may write it elsewhere (``shifts``).
     """
     w = scratch_for(visits, cards)
     for step in range(end - begin):
         k = end - 1 - step if phase == INWARD else begin + step
-        visit(data, chosen, visits, k, cards, observed, soft, first, last, shifts, w, maximise)
+        visit(data, chosen, visits, k, cards, observed, soft, room_at, room_end, shifts, w, maximise)
         if phase == INWARD:
             scales[k] = rescale(data, messages.up[k], messages.sizes[k])
             if scales[k] == 0.0:
@@ -79,10 +91,10 @@ def add_up(data, target, source, size):
 
 
 @njit(cache=True, nogil=True)
-def read_marginals(data, first, second, sizes, inner, cards, starts, observed, out):
-    """The marginal of every variable, from the table at ``first`` or its product with that at ``second`` (>= 0).
+def read_marginals(data, first, second, slot_start, slot_axes, places, cards, starts, observed, out):
+    """The marginal of every variable, from the slot ``first`` or its product with the slot ``second`` (>= 0).
 
-    The variable's stride in that table is ``inner``; a negative ``first`` means that there is none.
+    A negative ``first`` means that there is none.
     """
     for v in range(cards.size):
         begin, r = starts[v], cards[v]
@@ -93,14 +105,25 @@ def read_marginals(data, first, second, sizes, inner, cards, starts, observed, o
             continue
         if first[v] < 0:
             continue
-        i = 0
-        while i < sizes[v]:
+        size, inner = 1, 1
+        for a in range(slot_start[first[v] + 1] - 1, slot_start[first[v]] - 1, -1):
+            if slot_axes[a] == v:
+                inner = size
+            if observed[slot_axes[a]] < 0:
+                size *= cards[slot_axes[a]]
+        i, one = 0, places[first[v]]
+        two = places[second[v]] if second[v] >= 0 else one
+        while i < size:
             for x in range(r):
                 total = 0.0
-                for j in range(i, i + inner[v]):
-                    total += data[first[v] + j] * (data[second[v] + j] if second[v] >= 0 else 1.0)
+                if one == two:
+                    for j in range(i, i + inner):
+                        total += data[one + j]
+                else:
+                    for j in range(i, i + inner):
+                        total += data[one + j] * data[two + j]
                 out[begin + x] += total
-                i += inner[v]
+                i += inner
         total = 0.0
         for x in range(r):
             total += out[begin + x]
@@ -124,7 +147,8 @@ def trace_back(chosen, visits, messages, cards, states):
         entry = chosen[at]
         for a in range(begin, end):
             variable = visits.axes[a]
-            states[variable] = (entry // visits.places[a]) % cards[variable]
+            if visits.places[a] > 0:  # else it is known
+                states[variable] = (entry // visits.places[a]) % cards[variable]
 
 
 @njit(cache=True, nogil=True)
@@ -136,7 +160,13 @@ def run_rows(
     With ``weights`` the tables are not written to rows of ``out`` but summed, weighted, into its first row. With
     ``maximise`` the most probable states are written to ``codes`` instead. A row without probability has NaN tables.
     """
-    fixed = data.size  # everything behind the factors is written by each row anew
+    room_at = data.size
+    room_end = room_at
+    if not maximise:
+        nothing = np.full(cards.size, -1)
+        room_end += max(room_for(collecting, cards, nothing), room_for(distributing, cards, nothing))
+        data = np.concatenate((data, np.empty(room_end - room_at)))
+    fixed = room_at  # everything behind the factors is written by each row anew
     for k in range(messages.up.size):
         fixed = min(fixed, messages.up[k])
     chosen = np.zeros(data.size if maximise else 1, np.int64)
@@ -149,7 +179,7 @@ def run_rows(
         for variable in range(cards.size):
             code = np.int64(codes[variable, row])
             observed[variable] = code if code < cards[variable] else -1
-        data[fixed:] = 0.0
+        data[fixed:room_at] = 0.0
         log_z[row] = -np.inf
         possible = True
         for phase in range(2 if outward else 1):  # one call in a loop, since the compiler copies the callee to each
@@ -165,8 +195,8 @@ def run_rows(
                 cards,
                 observed,
                 soft,
-                zero,
-                zero + WHOLE,
+                room_at,
+                room_end,
                 shifts,
                 scales,
                 maximise,

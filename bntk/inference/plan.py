@@ -22,9 +22,12 @@ class Plan:
     separator_entries : int
         Entries of all separators; a message in each direction is stored.
     memory : int
-        Bytes of the buffer that one run needs; cliques themselves are not stored.
+        Bytes of the buffer that one run needs, with copies of the tables of one clique; cliques themselves are
+        not stored.
     operations : int
         Multiplications and additions for all marginals, at most: entries times tables, in both passes.
+    open_entries, largest_open : int
+        Entries of all cliques together, and of the largest, when the evidence is entered: what is run.
     """
 
     n_variables: int
@@ -35,6 +38,8 @@ class Plan:
     separator_entries: int
     memory: int
     operations: int
+    open_entries: int
+    largest_open: int
 
     def __str__(self) -> str:
         names = ", ".join(self.largest_clique[:8]) + (", ..." if len(self.largest_clique) > 8 else "")
@@ -43,7 +48,12 @@ class Plan:
             f"  largest clique: {self.largest_entries:,} entries ({names})\n"
             f"  memory: {_bytes(self.memory)} for messages over {self.separator_entries:,} separator entries\n"
             f"  operations: at most {self.operations:,} for all marginals"
-        )
+        ) + self._given()
+
+    def _given(self) -> str:
+        if self.open_entries == self.total_entries:
+            return ""
+        return f"\n  with the evidence: {self.open_entries:,} entries, the largest clique {self.largest_open:,}"
 
     __repr__ = __str__
 
@@ -55,6 +65,9 @@ def plan_of(tree: JunctionTree, scopes: Iterable[Scope], names: Sequence[str] | 
     tables = [2 * len(children) + 2 for children in tree.children]
     for scope in scopes:
         tables[tree.smallest_clique(scope)] += 1
+    around = [separators[k] + 2 * sum(separators[c] for c in children) for k, children in enumerate(tree.children)]
+    for scope in scopes:
+        around[tree.smallest_clique(scope)] += tree.entries(scope)
     factor_entries = sum(tree.entries(scope) for scope in scopes)
     return Plan(
         n_variables=sum(map(bool, tree.cliques_of)),
@@ -63,8 +76,10 @@ def plan_of(tree: JunctionTree, scopes: Iterable[Scope], names: Sequence[str] | 
         largest_entries=tree.sizes[largest],
         largest_clique=tuple(str(v) if names is None else names[v] for v in sorted(tree.cliques[largest])),
         separator_entries=sum(separators),
-        memory=8 * (2 * sum(separators) + factor_entries + 2 * sum(tree.cards)),
+        memory=8 * (2 * sum(separators) + factor_entries + 2 * sum(tree.cards) + 2 * max(around)),
         operations=2 * sum(size * n for size, n in zip(tree.sizes, tables, strict=True)),
+        open_entries=sum(tree.sizes),
+        largest_open=tree.sizes[largest],
     )
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.errors import TooLargeError
-from bntk.inference.junction import JunctionTree, Output, Scope, junction_tree
+from bntk.inference.junction import JunctionTree, Output, Scope, homes, junction_tree
 from bntk.inference.lanes import LaneEngine, distinct_rows
 from bntk.inference.plan import Plan, plan_of
-from bntk.inference.strided import Evidence, Floats, Ints, StridedEngine
+from bntk.inference.strided import Evidence, Floats, Ints, Run, StridedEngine
 from bntk.inference.strided_rows import StridedRows
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ RECOMPILE_ENTRIES = 50_000
 LANE_ENTRIES = 1 << 17
 #: Such a program is used if it has at most this part of the entries that observation alone leaves.
 WORTH_RECOMPILING = 0.9
+#: Of so many factors at one clique of it, the product might underflow.
+MOST_FACTORS = 32
 #: For how many sets of observed variables the cliques are kept.
 KEPT_TREES = 64
 #: How many programs a network keeps, one for each set of targets and observed variables.
@@ -84,8 +86,9 @@ class Program:
         self._factors = list(factors)
         self._lane_entries = lane_entries
         self._must_share = tuple(must_share)
+        self._outside: list[Factor] = []
         self._engines: dict[Any, Any] = {}
-        self._trees: dict[frozenset[int], JunctionTree | None] = {}
+        self._reduced: dict[frozenset[int], Program | None] = {}
 
     @cached_property
     def variables(self) -> tuple[int, ...]:
@@ -134,8 +137,11 @@ class Program:
         """
         evidence = self._evidence(likelihood or {})
         program = self._for_evidence(evidence)
+        log_constant = program._log_constant(evidence.observed)
+        if log_constant == -math.inf:
+            return evidence.observed, -math.inf
         states, log_top = program._engine.most_probable(evidence)
-        return states, log_top + program._scaled[1]
+        return states, log_top + log_constant
 
     def _evidence(self, likelihood: Mapping[int, ArrayLike]) -> Evidence:
         observed = np.full(len(self.cards), -1, dtype=np.int64)
@@ -154,24 +160,51 @@ class Program:
         return Evidence(observed, soft, vectors, log_weight)
 
     def _for_evidence(self, evidence: Evidence) -> Program:
-        """This program, or if it is large the one compiled for the factors sliced at the observed states."""
+        """This program, or if it is large the one compiled for the variables that are observed."""
+        return self._given(frozenset(np.flatnonzero(evidence.observed >= 0).tolist()))
+
+    def _given(self, observed: frozenset[int]) -> Program:
         small = RECOMPILE_ENTRIES * len(self.variables)
         if self.plan.total_entries <= small:
             return self
-        known = frozenset(np.flatnonzero(evidence.observed >= 0).tolist()) & frozenset(self.variables)
-        left = sum(self.tree.entries(v for v in clique if v not in known) for clique in self.tree.cliques)
+        known = observed & frozenset(self.variables)
+        left = sum(self.tree.open_sizes(known))
         if not known or left <= small:
             return self
-        sliced = [_sliced(factor, evidence.observed) for factor in self._factors]
-        if known not in self._trees:
-            rest = [v for v in self.variables if v not in known]
-            shared = [tuple(v for v in scope if v not in known) for scope in self._must_share]
-            tree = junction_tree([*(factor.variables for factor in sliced), *filter(None, shared)], self.cards, rest)
-            if len(self._trees) >= KEPT_TREES:
-                self._trees.pop(next(iter(self._trees)))
-            self._trees[known] = tree if sum(tree.sizes) < WORTH_RECOMPILING * left else None
-        reduced = self._trees[known]
-        return self if reduced is None else Program(reduced, sliced, self.plan, self._lane_entries)
+        if known not in self._reduced:
+            if len(self._reduced) >= KEPT_TREES:
+                self._reduced.pop(next(iter(self._reduced)))
+            self._reduced[known] = self._reduced_program(known, left)
+        return self._reduced[known] or self
+
+    def plan_given(self, observed: Iterable[int]) -> Plan:
+        """The plan, with the sizes that are left when some variables are observed."""
+        known = frozenset(observed)
+        sizes = self._given(known).tree.open_sizes(known)
+        return replace(self.plan, open_entries=sum(sizes), largest_open=max(sizes))
+
+    def _reduced_program(self, known: frozenset[int], left: int) -> Program | None:
+        """The program on a tree that need not connect what known variables separate, if it is worth having.
+
+        Known variables are axes of the cliques that read them, so that it serves whatever their states are.
+        """
+        rest = [v for v in self.variables if v not in known]
+        inside = [factor for factor in self._factors if not known.issuperset(factor.variables)]
+        scopes = [tuple(v for v in factor.variables if v not in known) for factor in inside]
+        shared = [tuple(v for v in scope if v not in known) for scope in self._must_share]
+        plain = junction_tree([*scopes, *filter(None, shared)], self.cards, rest)
+        crowd = max(map(len, homes(plain, scopes)))
+        if sum(plain.sizes) >= WORTH_RECOMPILING * left or crowd > MOST_FACTORS:
+            return None
+        tree = plain.with_known([factor.variables for factor in inside], known)
+        reduced = Program(tree, inside, self.plan, self._lane_entries)
+        reduced._outside = [factor for factor in self._factors if known.issuperset(factor.variables)]
+        return reduced
+
+    def _log_constant(self, observed: Ints) -> float:
+        """The log of what is multiplied outside the tree: scales, and factors of which all variables are known."""
+        numbers = [float(factor.values[tuple(observed[list(factor.variables)])]) for factor in self._outside]
+        return self._scaled[1] + sum(math.log(x) if x > 0 else -math.inf for x in numbers)
 
     # ---- many rows -------------------------------------------------------------------------------------------
 
@@ -269,7 +302,7 @@ class Program:
 
 
 class Calibrated:
-    """The posterior of a program given one evidence set: messages sent in both directions.
+    """The posterior of a program given one evidence set: messages sent inwards, and outwards once that is asked for.
 
     Attributes
     ----------
@@ -280,21 +313,37 @@ class Calibrated:
     def __init__(self, program: Program, evidence: Evidence) -> None:
         self._program, self._evidence = program, evidence
         engine = program._engine
-        self._data = engine.load(evidence)
-        log_z = evidence.log_weight
+        log_z = evidence.log_weight + program._log_constant(evidence.observed)
         if log_z > -math.inf:
-            log_z = engine.collect(self._data, evidence)[0] + program._scaled[1]
+            self._run = engine.start(evidence)
+            log_z += engine.collect(self._run)[0]
         self.log_z = log_z
-        if log_z > -math.inf:
-            engine.distribute(self._data, evidence)
-            self._marginals = engine.marginals(self._data, evidence)
-        else:
-            self._marginals = np.full(sum(program.cards), np.nan)
+
+    @cached_property
+    def _outward(self) -> Run:
+        """The run with the messages outwards as well; they are sent when something asks for more than ``log_z``."""
+        self._program._engine.distribute(self._run)
+        return self._run
+
+    @cached_property
+    def _marginals(self) -> Floats:
+        if self.log_z == -math.inf:
+            return np.full(sum(self._program.cards), np.nan)
+        return self._program._engine.marginals(self._outward)
 
     def marginal(self, variable: int) -> Floats:
         """The posterior of one variable; NaN when the evidence is impossible."""
         begin = int(self._program._engine.starts[variable])
         return self._marginals[begin : begin + self._program.cards[variable]]
+
+    def open_cliques(self) -> list[tuple[Scope, Scope]]:
+        """The unobserved variables of each clique: those that its parent has as well, and the others."""
+        tree, observed = self._program.tree, self._evidence.observed
+        rows = []
+        for clique, separator in zip(tree.cliques, tree.separators, strict=True):
+            shared = tuple(v for v in separator if observed[v] < 0)
+            rows.append((shared, tuple(v for v in clique if observed[v] < 0 and v not in shared)))
+        return rows
 
     def joint(self, variables: Sequence[int]) -> Floats:
         """The joint posterior of variables that share a clique, one axis each, in the order given."""
@@ -303,14 +352,14 @@ class Calibrated:
         shape = [program.cards[v] for v in scope]
         if self.log_z == -math.inf:
             return np.full(shape, np.nan)
-        inside = tuple(v for v in scope if program.tree.cliques_of[v])
+        inside = tuple(v for v in scope if observed[v] < 0)
         clique = program.tree.smallest_clique(inside)
         if clique < 0:
             raise ValueError(f"the variables {scope} share no clique; compile with must_share=[{scope}]")
-        table = program._engine.joint(self._data, self._evidence, clique, inside)
+        table = program._engine.joint(self._outward, clique, inside)
         if len(inside) == len(scope):
             return table
-        # Variables that the evidence has cut off have the one state that was observed.
+        # Observed variables have the one state that was observed.
         whole = np.zeros(shape)
         whole[tuple(slice(None) if v in inside else int(observed[v]) for v in scope)] = table
         return whole
@@ -427,9 +476,3 @@ def _refuse_too_large(plan: Plan, max_entries: int) -> None:
             "Ways out: raise the limit (max_entries), ask for fewer targets or give more evidence, or use an "
             "approximation: loopy belief propagation or sampling"
         )
-
-
-def _sliced(factor: Factor, observed: Ints) -> Factor:
-    """A factor at the observed states of its variables."""
-    at = tuple(slice(None) if observed[v] < 0 else int(observed[v]) for v in factor.variables)
-    return Factor(tuple(v for v in factor.variables if observed[v] < 0), np.asarray(factor.values[at]))

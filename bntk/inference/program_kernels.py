@@ -11,6 +11,11 @@ maps of its own: its rows are the joint states of some variables, its columns th
 table that is written has all of the column variables or none of them; then no two columns of a row add to the same
 place, and a processor need not wait for what it has just stored.
 
+In a large clique the columns are to be contiguous in every table, so that the processor works on vectors. Which
+variables serve best depends on the evidence, and is decided for each visit; tables that do not have them side by side
+in memory are copied so, which costs little as tables are much smaller than cliques. See
+:mod:`bntk.inference.dense_kernels`.
+
 All arrays are trusted. ``data`` is one buffer with all tables.
 """
 
@@ -22,23 +27,21 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bntk.inference import vector_kernels as dense
+from bntk.inference.dense_kernels import DENSE_ENTRIES, WIDEST, bring_copies, choose_columns, move_columns, take_home
+from bntk.inference.vector_kernels import FAST, INNER
+
 ROWS = COLUMNS = 128
-
-# Sums may be reordered by the compiler, which is what lets it use vectors; no infinities or NaNs arise.
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-
-
-# Called by other kernels only: without a way in from Python, they compile in half the time.
-INNER = {"cache": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 class Visits(NamedTuple):
     """The visits of a pass, flat: visit s has the variables ``axes[axis_start[s]:axis_start[s + 1]]``, outermost first.
 
     Its tables are ``table_start[s]`` to ``table_start[s + 1]``, the first ``n_reads[s]`` of them read, the others
-    written. A table begins at ``offsets``, is skipped unless its variable ``gates`` has soft evidence (-1: never), and
-    has a stride for each axis in ``strides``, from ``stride_start[s]`` on. ``places`` are the strides of the index of
-    an entry in the clique with its variables ascending.
+    written. A table begins at ``offsets``, is skipped unless its variable ``gates`` has soft evidence (-1: never), is
+    a message or an output by the number ``slots`` (-1: neither), and has a stride for each axis in ``strides``, from
+    ``stride_start[s]`` on. ``places`` are the strides of the index of an entry in the clique with its variables
+    ascending.
     """
 
     axis_start: np.ndarray
@@ -48,6 +51,7 @@ class Visits(NamedTuple):
     n_reads: np.ndarray
     offsets: np.ndarray
     gates: np.ndarray
+    slots: np.ndarray
     stride_start: np.ndarray
     strides: np.ndarray
 
@@ -79,6 +83,13 @@ class Scratch(NamedTuple):
     rows: np.ndarray
     columns: np.ndarray
     weights: np.ndarray
+    is_column: np.ndarray
+    tables_of: np.ndarray
+    table_sizes: np.ndarray
+    order: np.ndarray
+    aside: np.ndarray
+    home: np.ndarray
+    home_steps: np.ndarray
 
 
 @njit(**INNER)
@@ -88,7 +99,7 @@ def scratch_for(visits, cards):
     for s in range(visits.n_reads.size):
         n_axes = max(n_axes, visits.axis_start[s + 1] - visits.axis_start[s])
         n_tables = max(n_tables, visits.table_start[s + 1] - visits.table_start[s] + 1)
-    widest = max(ROWS, COLUMNS)
+    widest = max(ROWS, COLUMNS, WIDEST, n_axes)
     for card in cards:
         widest = max(widest, card)
     return Scratch(
@@ -106,7 +117,38 @@ def scratch_for(visits, cards):
         np.empty((n_tables, widest), np.int64),
         np.empty((n_tables, widest), np.uint32),
         np.empty(widest, np.float64),
+        np.empty(n_axes, np.int64),
+        np.empty(n_axes, np.int64),
+        np.empty(n_tables, np.int64),
+        np.empty(n_axes, np.int64),
+        np.empty(widest, np.int64),
+        np.empty(n_tables, np.int64),
+        np.empty((n_tables, n_axes), np.int64),
     )
+
+
+@njit(cache=True, nogil=True)
+def room_for(visits, cards, observed):
+    """Entries that any of the visits may want for copies of its tables."""
+    most, widest = 0, WIDEST  # the widest is also the longest product of a row
+    for card in cards:
+        widest = max(widest, card)
+    for s in range(visits.n_reads.size):
+        n_axes = visits.axis_start[s + 1] - visits.axis_start[s]
+        entries, copies = 1, 0
+        for a in range(visits.axis_start[s], visits.axis_start[s + 1]):
+            if observed[visits.axes[a]] < 0:
+                entries *= cards[visits.axes[a]]
+        for i in range(visits.table_start[s + 1] - visits.table_start[s]):
+            size = 1
+            for a in range(n_axes):
+                variable = visits.axes[visits.axis_start[s] + a]
+                if visits.strides[visits.stride_start[s] + i * n_axes + a] != 0 and observed[variable] < 0:
+                    size *= cards[variable]
+            copies += size
+        if entries >= DENSE_ENTRIES:
+            most = max(most, copies)
+    return 2 * most + widest if most > 0 else 0
 
 
 @njit(**INNER)
@@ -163,13 +205,10 @@ def _place_tables(visits, s, observed, soft, shifts, n_open, w):
 
 
 @njit(**INNER)
-def _choose_block(n_reads, n, n_open, n_levels, w):
-    """The first axis of the columns and that of the rows, with the numbers of columns and rows.
-
-    At least ``n_levels`` outermost axes stay outside the block.
-    """
+def _strided_columns(n_reads, n, n_open, w):
+    """The first axis of the columns, with the number of their joint states."""
     first, columns = n_open, 1
-    while first > n_levels and (columns == 1 or columns * w.sizes[first - 1] <= COLUMNS):
+    while first > 0 and (columns == 1 or columns * w.sizes[first - 1] <= COLUMNS):
         if first < n_open:
             alike = True
             for t in range(n_reads, n):
@@ -178,11 +217,17 @@ def _choose_block(n_reads, n, n_open, n_levels, w):
                 break
         first -= 1
         columns *= w.sizes[first]
+    return first, columns
+
+
+@njit(**INNER)
+def _choose_rows(first, w):
+    """The first axis of the rows, with the number of their joint states."""
     outer, rows = first, 1
-    while outer > n_levels and rows * w.sizes[outer - 1] <= ROWS:
+    while outer > 0 and rows * w.sizes[outer - 1] <= ROWS:
         outer -= 1
         rows *= w.sizes[outer]
-    return first, columns, outer, rows
+    return outer, rows
 
 
 @njit(**INNER)
@@ -240,30 +285,83 @@ def _sum_block(data, p, n_rows, n_columns, level, w):
             continue
         total = 0.0
         if only_sum:
-            table = data[at[t] + rows[t, row] :]
+            table = np.uint64(at[t] + rows[t, row])
             if t == u:
                 for b in range(n_columns):
-                    total += table[columns[t, b]]
+                    total += data[table + np.uint64(columns[t, b])]
             else:
-                other = data[at[u] + rows[u, row] :]
+                other = np.uint64(at[u] + rows[u, row])
                 for b in range(n_columns):
-                    total += table[columns[t, b]] * other[columns[u, b]]
+                    total += data[table + np.uint64(columns[t, b])] * data[other + np.uint64(columns[u, b])]
             total *= q
         else:
             for b in range(n_columns):
                 weights[b] = q
             for i in range(first, last):
                 v = movers[0, i]
-                table = data[at[v] + rows[v, row] :]
+                table = np.uint64(at[v] + rows[v, row])
                 for b in range(n_columns):
-                    weights[b] *= table[columns[v, b]]
+                    weights[b] *= data[table + np.uint64(columns[v, b])]
             for b in range(n_columns):
                 total += weights[b]
             for i in range(out, out_end):
                 v = movers[1, i]
-                table = data[at[v] + rows[v, row] :]
+                table = np.uint64(at[v] + rows[v, row])
                 for b in range(n_columns):
-                    table[columns[v, b]] += weights[b]
+                    data[table + np.uint64(columns[v, b])] += weights[b]
+        for i in range(row_write, out):
+            data[at[movers[1, i]] + rows[movers[1, i], row]] += total
+        sum_all += total
+    return sum_all
+
+
+@njit(fastmath=FAST, **INNER)
+def _sum_dense(data, p, n_rows, n_columns, level, with_total, spot, w):
+    """As :func:`_sum_block` for contiguous columns; the total is right only ``with_total``.
+
+    The buffer has room for a product at ``spot``.
+    """
+    movers, at, rows = w.movers, w.at, w.rows
+    row_read, first, last = w.starts[0, level], w.starts[0, level + 1], w.starts[0, level + 2]
+    row_write, out, out_end = w.starts[1, level], w.starts[1, level + 1], w.starts[1, level + 2]
+    t, u, v = movers[0, first], movers[0, min(first + 1, last - 1)], movers[1, out]
+    n_reads, n_writes = last - first, out_end - out
+    sum_all = 0.0
+    for row in range(n_rows):
+        q = p
+        for i in range(row_read, first):
+            q *= data[at[movers[0, i]] + rows[movers[0, i], row]]
+        if q == 0.0:
+            continue
+        total = 0.0
+        one = at[t] + rows[t, row]
+        if n_reads == 2 and n_writes < 3:
+            two = at[u] + rows[u, row]
+            if n_writes == 0:
+                total = dense.dot(data, one, two, n_columns)
+            elif n_writes == 2:
+                other = movers[1, out + 1]
+                target = at[v] + rows[v, row]
+                total = dense.add_product_twice(data, target, at[other] + rows[other, row], one, two, n_columns, q) / q
+            elif with_total:
+                total = dense.add_product_and_sum(data, at[v] + rows[v, row], one, two, n_columns, q)
+            else:
+                dense.add_product(data, at[v] + rows[v, row], one, two, n_columns, q)
+        else:
+            if n_reads > 1:
+                dense.multiply(data, spot, one, at[u] + rows[u, row], n_columns)
+                for i in range(first + 2, last):
+                    dense.multiply(data, spot, spot, at[movers[0, i]] + rows[movers[0, i], row], n_columns)
+                one = spot
+            elif n_reads == 0:
+                for b in range(n_columns):
+                    data[spot + b] = 1.0
+                one = spot
+            if with_total:
+                total = dense.add_up(data, one, n_columns)
+            for i in range(out, out_end):
+                dense.add(data, at[movers[1, i]] + rows[movers[1, i], row], one, n_columns, q)
+        total *= q
         for i in range(row_write, out):
             data[at[movers[1, i]] + rows[movers[1, i], row]] += total
         sum_all += total
@@ -298,8 +396,8 @@ def _improve(data, chosen, at, value, entry):
 
 
 @njit(**INNER)
-def visit(data, chosen, visits, s, cards, observed, soft, first, last, shifts, w, maximise):
-    """Run one visit, for the states first..last of its outermost open variable only where that is a level.
+def visit(data, chosen, visits, s, cards, observed, soft, room_at, room_end, shifts, w, maximise):
+    """Run one visit; the buffer is free from ``room_at`` to ``room_end``.
 
     With ``maximise``, tables written take the largest product instead of the sum, and ``chosen`` its entry. The loops
     are one function because their counters live in registers; the stages before them are functions of their own.
@@ -309,13 +407,22 @@ def visit(data, chosen, visits, s, cards, observed, soft, first, last, shifts, w
     if n == n_reads:
         return
     n_moving = n + 1 if maximise else n
-    n_levels = 1 if last < 1 << 62 else 0
-    first_column, columns, n_outer, rows = _choose_block(n_reads, n, n_open, n_levels, w)
+    spot, room_at = room_at, room_at + w.weights.size  # a row's product, copies of tables
+    is_dense = not maximise and choose_columns(n_reads, n, n_open, room_end - room_at, w) > 0
+    if is_dense:
+        first_column, columns = move_columns(n, n_open, w)
+        bring_copies(data, n_reads, n, n_open, first_column, columns, room_at, w)
+    else:
+        first_column, columns = _strided_columns(n_reads, n, n_open, w)
+    n_outer, rows = _choose_rows(first_column, w)
     _list_levels(n_reads, n, n_moving, n_outer, first_column, w)
+    with_total = False  # whether a table is written that has none of the columns
     for t in range(n_moving):
+        with_total |= t >= n_reads and w.depth[t] < first_column
         if w.depth[t] >= n_outer:
             _map_axes(w.rows, t, n_outer, first_column, w)
-            _map_axes(w.columns, t, first_column, n_open, w)
+            if not is_dense:
+                _map_axes(w.columns, t, first_column, n_open, w)
     p = 1.0
     for t in range(n_reads):
         if w.depth[t] == -1:
@@ -323,11 +430,6 @@ def visit(data, chosen, visits, s, cards, observed, soft, first, last, shifts, w
     w.products[0], w.sums[0], w.best[0] = p, 0.0, 0
     for j in range(n_outer):
         w.counters[j] = 0
-    if n_outer > 0:
-        w.counters[0] = first
-        for i in range(w.starts[2, 0], w.starts[2, 1]):
-            w.at[w.movers[2, i]] += first * w.steps[w.movers[2, i], 0]
-        w.sizes[0] = min(w.sizes[0], last)
     level = 0
     while p > 0.0:
         while level < n_outer:
@@ -342,6 +444,8 @@ def visit(data, chosen, visits, s, cards, observed, soft, first, last, shifts, w
         if level == n_outer:
             if maximise:
                 total, best = _max_block(data, chosen, w.products[level], rows, columns, level, n, w)
+            elif is_dense:
+                total = _sum_dense(data, w.products[level], rows, columns, level, with_total, spot, w)
             else:
                 total = _sum_block(data, w.products[level], rows, columns, level, w)
             level -= 1
@@ -377,3 +481,5 @@ def visit(data, chosen, visits, s, cards, observed, soft, first, last, shifts, w
                     else:
                         data[w.at[t]] += total
             break
+    if is_dense:
+        take_home(data, n_reads, n, n_open, first_column, columns, w)

@@ -166,10 +166,10 @@ def plan(network: BayesianNetwork, targets: Names | None = None, given: Given | 
     findings = read_findings(network, given)
     at = None if targets is None else positions(network, targets)
     try:
-        return _program(network, at, findings, MAX_ENTRIES).plan
+        return _program(network, at, findings, MAX_ENTRIES).plan_given(findings.observed)
     except TooLargeError:
         unkept = BayesianNetwork(network.dag, network.cpts)  # a copy, so that what is over the limit is not kept
-        return _program(unkept, at, findings, 1 << 200).plan
+        return _program(unkept, at, findings, 1 << 200).plan_given(findings.observed)
 
 
 def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.errors import ImpossibleRowsWarning
-from bntk.inference.blanket import has_blanket, posterior_by_blanket
+from bntk.inference.elimination import junction_tree_cost, log_joint_by_elimination, posterior_by_elimination
 from bntk.inference.likelihood import incomplete_log_likelihood
 from bntk.inference.program import MAX_ENTRIES, Program, compile_network
 from bntk.inference.query import is_small, positions
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: For fewer rows of a small network, the program of the whole network is used rather than compiling a part.
 FEW_ROWS = 256
+#: What all posteriors of a row cost in a junction tree, beside its probability; what one cell alone costs, in ns or so.
+BOTH_WAYS, ONE_CELL = 3, 600
 
 Codes = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -41,21 +43,44 @@ def posterior(
     return frames[targets] if isinstance(targets, str) else frames
 
 
-def posterior_rows(
-    network: BayesianNetwork, codes: Codes, target: int, max_entries: int = MAX_ENTRIES, program: Program | None = None
-) -> Floats:
-    """The posterior of one variable in each row of codes, its own column ignored; NaN where a row is impossible."""
-    quick = has_blanket(network, codes, target)
-    fast, slow = np.flatnonzero(quick), np.flatnonzero(~quick)
-    if not slow.size:
-        return posterior_by_blanket(network, codes, target, fast)
-    out = np.empty((codes.shape[1], network.cpts[target].child.n_states))
-    out[fast] = posterior_by_blanket(network, codes, target, fast)
-    rest = np.take(codes, slow, axis=1)
-    rest[target] = network.cpts[target].child.n_states
-    program = _row_program(network, rest, [target], max_entries) if program is None else program
-    out[slow] = program.posterior_rows(_without_others(network, rest, program), target)
-    return out
+def posterior_rows(network: BayesianNetwork, codes: Codes, target: int, max_entries: int = MAX_ENTRIES) -> Floats:
+    """The posterior of one variable in each row of codes, its own column ignored; NaN where a row is impossible.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    codes : array of unsigned int, shape (n_variables, n_rows)
+        As in :attr:`bntk.Table.codes`, a line for each variable of the network; the number of states where missing.
+    target : int
+        The position of the variable.
+    max_entries : int
+        Of a junction tree, for rows with too many missing cells to sum them out one by one.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, number of states of the target)
+    """
+    table, too_large = posterior_by_elimination(network, codes, target)
+    if too_large.any():
+        rest = np.compress(too_large, codes, axis=1)
+        rest[target] = network.cpts[target].child.n_states
+        program = _row_program(network, rest, [target], max_entries)
+        table[too_large] = program.posterior_rows(_without_others(network, rest, program), target)
+    return table
+
+
+def log_joint_rows(network: BayesianNetwork, codes: Codes, target: int, max_entries: int = MAX_ENTRIES) -> Floats:
+    """log P(target, observed cells) in each row of codes, by the state of the target; its own column is ignored.
+
+    Parameters and the shape of the result are as for :func:`posterior_rows`; -inf for what is impossible.
+    """
+    table, too_large = log_joint_by_elimination(network, codes, target)
+    if too_large.any():
+        rest = np.compress(too_large, codes, axis=1)
+        for state in range(table.shape[1]):
+            rest[target] = state
+            table[too_large, state] = incomplete_log_likelihood(network, rest, max_entries)
+    return table
 
 
 def _row_program(network: BayesianNetwork, codes: Codes, targets: Sequence[int], max_entries: int) -> Program:
@@ -102,9 +127,8 @@ def impute(
     open_rows = np.flatnonzero(~table.complete_rows())
     codes = table.codes.copy()
     if open_rows.size:
-        program = compile_network(network, max_entries=max_entries)
         rows = np.take(codes, open_rows, axis=1)
-        filled, impossible = ways[how](network, program, rows, open_rows, seed)
+        filled, impossible = ways[how](network, rows, open_rows, seed, max_entries)
         codes[:, open_rows] = np.where(impossible, rows, filled)
         everywhere = np.zeros(table.n_rows, dtype=bool)
         everywhere[open_rows] = impossible
@@ -113,35 +137,43 @@ def impute(
 
 
 def _jointly_most_probable(
-    network: BayesianNetwork, program: Program, codes: Codes, rows: Codes, seed: int
+    network: BayesianNetwork, codes: Codes, rows: Codes, seed: int, max_entries: int
 ) -> tuple[Codes, Codes]:
-    filled, log_top = program.mpe_rows(codes)
+    filled, log_top = compile_network(network, max_entries=max_entries).mpe_rows(codes)
     return filled, log_top == -np.inf
 
 
 def _each_most_probable(
-    network: BayesianNetwork, program: Program, codes: Codes, rows: Codes, seed: int
+    network: BayesianNetwork, codes: Codes, rows: Codes, seed: int, max_entries: int
 ) -> tuple[Codes, Codes]:
     filled, impossible = codes.copy(), np.zeros(codes.shape[1], dtype=bool)
     targets = _with_missing(network, codes)
-    for v, table in zip(targets, program.marginals_rows(codes, targets), strict=True):
-        impossible |= np.isnan(table[:, 0])
-        missing = codes[v] == table.shape[1]
-        filled[v, missing] = np.argmax(table[missing], axis=1)
+    together: list[Floats] | None = None
+    n_missing = sum(np.count_nonzero(codes[v] == network.cpts[v].child.n_states) for v in targets)
+    if BOTH_WAYS * codes.shape[1] * junction_tree_cost(network) < ONE_CELL * n_missing:
+        together = compile_network(network, max_entries=max_entries).marginals_rows(codes, targets)
+    for i, v in enumerate(targets):
+        missing = np.flatnonzero(codes[v] == network.cpts[v].child.n_states)
+        if together is None:
+            table = posterior_rows(network, np.take(codes, missing, axis=1), v, max_entries)
+        else:
+            table = together[i][missing]
+        impossible[missing] |= np.isnan(table[:, 0])
+        filled[v, missing] = np.argmax(table, axis=1)
     return filled, impossible
 
 
-def _sampled(network: BayesianNetwork, program: Program, codes: Codes, rows: Codes, seed: int) -> tuple[Codes, Codes]:
+def _sampled(network: BayesianNetwork, codes: Codes, rows: Codes, seed: int, max_entries: int) -> tuple[Codes, Codes]:
     """Each missing cell drawn given the observed cells and those drawn before it: together a draw from their joint.
 
     The number behind a cell depends on the seed, its variable and its row alone.
     """
     filled = codes.copy()
-    impossible = incomplete_log_likelihood(network, codes) == -np.inf
+    impossible = incomplete_log_likelihood(network, codes, max_entries) == -np.inf
     missing_in = set(_with_missing(network, codes))
     for v in (v for v in network.dag.topological_indices if v in missing_in):
         open_rows = np.flatnonzero((codes[v] == network.cpts[v].child.n_states) & ~impossible)
-        table = posterior_rows(network, np.take(filled, open_rows, axis=1), v, program=program)
+        table = posterior_rows(network, np.take(filled, open_rows, axis=1), v, max_entries)
         uniform = np.random.default_rng([seed, v]).random(int(rows[-1]) + 1)[rows[open_rows]]
         filled[v, open_rows] = _drawn(table, uniform)
     return filled, impossible

@@ -269,21 +269,23 @@ def _sample_cliques(network: BayesianNetwork, findings: Findings, n: int, seed: 
     calibrated = compile_network(network).calibrate(findings.vectors)
     if calibrated.log_z == -math.inf:
         raise ImpossibleEvidence(findings.texts.values(), minimal=False)
-    tree = calibrated._program.tree
-    if sum(tree.sizes) > MAX_SAMPLING_ENTRIES:
+    cliques = calibrated.open_cliques()
+    cards = [variable.n_states for variable in network.variables]
+    entries = sum(math.prod(cards[v] for v in (*shared, *fresh)) for shared, fresh in cliques)
+    if entries > MAX_SAMPLING_ENTRIES:
         raise TooLargeError(
-            f"drawing exactly given {findings.text} needs tables of {sum(tree.sizes):,} entries, over the limit of "
+            f"drawing exactly given {findings.text} needs tables of {entries:,} entries, over the limit of "
             f"{MAX_SAMPLING_ENTRIES:,}; use likelihood_weighting or gibbs"
         )
     members, tables = [], []
-    for clique, separator in zip(tree.cliques, tree.separators, strict=True):
-        fresh = [v for v in clique if v not in separator]
-        joint = calibrated.joint((*separator, *fresh))
+    for shared, fresh in cliques:
+        joint = calibrated.joint((*shared, *fresh))
         for i in range(len(fresh)):
-            members.append((*separator, *fresh[: i + 1]))
+            members.append((*shared, *fresh[: i + 1]))
             tables.append(joint.sum(axis=tuple(range(len(members[-1]), joint.ndim))))
-    for variable in range(len(network.cpts)):
-        if not tree.cliques_of[variable]:  # observed, and cut off
+    drawn = {v for _, fresh in cliques for v in fresh}
+    for variable in range(len(cards)):
+        if variable not in drawn:  # observed
             members.append((variable,))
             tables.append(calibrated.marginal(variable))
     return _draw(network, *_conditional_families(members, tables), np.arange(len(members)), n, seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,16 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import run_parallel
-from bntk.inference.junction import SPLIT_ENTRIES, JunctionTree, Layout, Output, Scope, Use, Visit, homes
+from bntk.inference.junction import JunctionTree, Layout, Output, Scope, Use, Visit, homes
 
-#: Pieces that a large clique is cut into, whatever the number of threads, so that sums do not depend on it.
+#: A clique with more entries is worked on by several threads: milliseconds of work, beside which starting threads and
+#: adding up what they found is little.
+SPLIT_ENTRIES = 1 << 22
+#: Threads beyond which cutting a clique into more pieces is not thought to help; a piece is a state of a variable.
 PIECES = 8
+#: Entries that a piece may use beside copies of tables.
+PIECE_ROOM = 1 << 10
 #: The factors of a clique with at most this many entries are multiplied beforehand.
 FOLD_ENTRIES = 1 << 12
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _NO_SCALES: Floats = np.empty(0)
+_NOTHING_CHOSEN: Ints = np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,34 @@ class Evidence:
     log_weight: float
 
 
+@dataclass
+class Run:
+    """The passes for one evidence set: observed variables take no room in the messages.
+
+    Attributes
+    ----------
+    collecting, distributing : Visits
+        The visits inwards and outwards, by clique.
+    messages : Messages
+    places : array
+        Where each message and output begins, and at last where they end; behind it there is room for copies.
+    data : array
+        The buffer with all tables.
+    """
+
+    evidence: Evidence
+    collecting: Any
+    distributing: Any
+    messages: Any
+    places: Ints
+    data: Floats
+
+    @property
+    def room(self) -> tuple[int, int]:
+        """Which part of the buffer is free."""
+        return int(self.places[-1]), self.data.size
+
+
 class StridedEngine:
     """A junction tree with its factors in one buffer, ready for :mod:`bntk.inference.program_kernels`."""
 
@@ -50,81 +84,79 @@ class StridedEngine:
         self.tables = np.concatenate([np.empty(0), *(table.ravel() for table in tables)])
         self._collecting = self.layout.collect(fixed)
         self._distributing = self.layout.distribute(fixed)
-        self.collecting = flat_visits(tree, self._collecting)
-
-    @cached_property
-    def distributing(self) -> Any:
-        """The flat visits of the pass outwards; queries for the probability of the evidence alone do without."""
-        return flat_visits(self.tree, self._distributing)
-
-    @cached_property
-    def messages(self) -> Any:
-        """Where the messages are, as the kernels want it."""
-        return flat_messages(self.layout)
+        self._visits = flat_visits(tree, self._collecting), flat_visits(tree, self._distributing)
+        self._messages = flat_messages(self.layout)
+        self._slots = flat_slots(self.layout)
 
     # ---- passes ----------------------------------------------------------------------------------------------
 
-    def load(self, evidence: Evidence) -> Floats:
-        """A fresh buffer with the factors and the evidence."""
-        data = np.zeros(self.layout.size + self._spare)
+    def start(self, evidence: Evidence) -> Run:
+        """A buffer with the factors and the evidence, and no messages yet."""
+        from bntk.inference.binding_kernels import bind
+
+        fixed = self.layout.up[0]
+        inward, outward, messages, places, room = bind(
+            *self._visits, self._messages, *self._slots, fixed, self.cards, evidence.observed
+        )
+        end = int(places[-1])
+        data = np.empty(end + self._spare(int(room), evidence))
         data[: self.tables.size] = self.tables
+        data[fixed:end] = 0.0
         for variable, vector in evidence.vectors.items():
             begin = self.layout.vector[variable]
             data[begin : begin + vector.size] = vector
-        return data
+        return Run(evidence, inward, outward, messages, places, data)
 
-    def collect(self, data: Floats, evidence: Evidence, maximise: bool = False) -> tuple[float, Ints]:
+    def collect(self, run: Run, maximise: bool = False) -> tuple[float, Ints]:
         """Send all messages to the root; returns the log of the sum (or maximum) and the choices made."""
         from bntk.inference import pass_kernels as kernels
 
-        chosen = np.zeros(data.size if maximise else 1, dtype=np.int64)
+        chosen = np.zeros(run.data.size if maximise else 1, dtype=np.int64)
         scales = np.ones(len(self.tree.cliques))
         possible = True
-        for begin, end, large in self._stretches(evidence, reverse=True):
+        for begin, end, large in self._stretches(run.evidence, reverse=True):
             if large and not maximise:
-                self._visit_in_pieces(data, self.collecting, self._collecting[begin], evidence)
-                scales[begin] = kernels.rescale(data, self.layout.up[begin], int(self.messages.sizes[begin]))
+                self._visit_in_pieces(run, run.collecting, self._collecting[begin])
+                at, size = int(run.messages.up[begin]), int(run.messages.sizes[begin])
+                scales[begin] = kernels.rescale(run.data, at, size)
                 possible = scales[begin] > 0
             else:
-                span = (begin, end, kernels.INWARD)
-                possible = self._run(data, self.collecting, span, evidence, scales, maximise, chosen)
+                possible = self._run(run, run.collecting, (begin, end, kernels.INWARD), scales, maximise, chosen)
             if not possible:
                 return -math.inf, chosen
-        return float(np.log(scales).sum()) + evidence.log_weight, chosen
+        return float(np.log(scales).sum()), chosen
 
-    def distribute(self, data: Floats, evidence: Evidence) -> None:
+    def distribute(self, run: Run) -> None:
         """Send all messages from the root outwards."""
         from bntk.inference import pass_kernels as kernels
 
-        for begin, end, large in self._stretches(evidence, reverse=False):
+        for begin, end, large in self._stretches(run.evidence, reverse=False):
             if large:
-                self._visit_in_pieces(data, self.distributing, self._distributing[begin], evidence)
-                kernels.finish_down(data, self.messages, begin)
+                self._visit_in_pieces(run, run.distributing, self._distributing[begin])
+                kernels.finish_down(run.data, run.messages, begin)
             else:
-                self._run(data, self.distributing, (begin, end, kernels.OUTWARD), evidence)
+                self._run(run, run.distributing, (begin, end, kernels.OUTWARD))
 
     def _run(
         self,
-        data: Floats,
+        run: Run,
         visits: Any,
         span: tuple[int, int, int],
-        evidence: Evidence,
         scales: Floats = _NO_SCALES,
         maximise: bool = False,
-        chosen: Ints | None = None,
-        piece: tuple[int, int, Ints] | None = None,
+        chosen: Ints = _NOTHING_CHOSEN,
     ) -> bool:
         """One call of the kernel for a span of cliques (first, one past the last, phase)."""
-        from bntk.inference.pass_kernels import WHOLE, run_pass
+        from bntk.inference.pass_kernels import run_pass
 
-        state = (self.cards, evidence.observed, evidence.soft)
-        cut = piece or (0, WHOLE, np.zeros(visits.offsets.size + 1, np.int64))
-        chosen = np.zeros(1, np.int64) if chosen is None else chosen
-        return bool(run_pass(data, chosen, visits, self.messages, *span, *state, *cut, scales, maximise))
+        state = (self.cards, run.evidence.observed, run.evidence.soft)
+        shifts = np.zeros(visits.offsets.size + 1, np.int64)
+        ends = (*run.room, shifts, scales, maximise)
+        return bool(run_pass(run.data, chosen, visits, run.messages, *span, *state, *ends))
 
     def _stretches(self, evidence: Evidence, reverse: bool) -> Iterator[tuple[int, int, bool]]:
         """Stretches of cliques that one call runs, and large cliques alone, in the order of the pass."""
-        large = [k for k in self._large if self._open_entries(k, evidence) > SPLIT_ENTRIES]
+        large = self._open_large(evidence)
         n_cliques = len(self.tree.cliques)
         bounds = [(k, k + 1, True) for k in large]
         gaps = zip([0, *(k + 1 for k in large)], [*large, n_cliques], strict=True)
@@ -135,54 +167,85 @@ class StridedEngine:
     def _large(self) -> list[int]:
         return [k for k, size in enumerate(self.tree.sizes) if size > SPLIT_ENTRIES]
 
-    def _open_entries(self, k: int, evidence: Evidence) -> int:
-        return self.tree.entries(v for v in self.tree.cliques[k] if evidence.observed[v] < 0)
+    def _open_large(self, evidence: Evidence) -> list[int]:
+        """The cliques that several threads work on, whatever their number, so that sums do not depend on it."""
+        return [k for k in self._large if self._open_entries(self.tree.cliques[k], evidence) > SPLIT_ENTRIES]
 
-    def _visit_in_pieces(self, data: Floats, visits: Any, visit: Visit, evidence: Evidence) -> None:
-        """Run a visit over several threads, cut at its outermost open variable.
+    def _open_entries(self, scope: Scope, evidence: Evidence) -> int:
+        return self.tree.entries(v for v in scope if evidence.observed[v] < 0)
+
+    def _visit_in_pieces(self, run: Run, visits: Any, visit: Visit) -> None:
+        """Run a visit over several threads, one state of some variable at a time.
 
         Tables that have this variable are written in separate places; of the others each piece writes a copy of its
         own at the end of the buffer, and the copies are added in order.
         """
-        from bntk.inference.pass_kernels import ALONE, add_up
+        from bntk.inference.pass_kernels import ALONE, add_up, run_pass
 
-        k = visit.clique
-        axes = visits.axes[visits.axis_start[k] : visits.axis_start[k + 1]].tolist()
-        outermost = next(v for v in axes if evidence.observed[v] < 0 and self.cards[v] > 1)
-        step = -(-int(self.cards[outermost]) // PIECES)
-        firsts = range(0, int(self.cards[outermost]), step)
-        shifts = np.zeros((len(firsts), len(visit.writes)), dtype=np.int64)
-        free = self.layout.size
+        data, evidence, k = run.data, run.evidence, visit.clique
+        cut = self._cut(visit, evidence)
+        n_pieces = self.tree.cards[cut]
+        first_written = int(visits.table_start[k] + visits.n_reads[k])
+        shifts = np.zeros((n_pieces, len(visit.writes)), dtype=np.int64)
+        begin, end = run.room
+        free = begin
+        copied = []
         for i, use in enumerate(visit.writes):
-            if outermost not in use.scope:
-                shifts[:, i] = free - use.offset + np.arange(len(firsts)) * self.tree.entries(use.scope)
-                free += len(firsts) * self.tree.entries(use.scope)
-        data[self.layout.size : free] = 0.0
+            if cut not in use.scope:
+                size, at = self._open_entries(use.scope, evidence), int(visits.offsets[first_written + i])
+                shifts[:, i] = free - at + np.arange(n_pieces) * size
+                free += n_pieces * size
+                copied.append((i, at, size))
+        data[begin:free] = 0.0
+        room = (end - free) // n_pieces
 
-        def work(piece: int) -> None:
-            cut = (firsts[piece], firsts[piece] + step, shifts[piece])
-            self._run(data, visits, (k, k + 1, ALONE), evidence, piece=cut)
+        def work(state: int) -> None:
+            observed = evidence.observed.copy()
+            observed[cut] = state
+            own = (free + state * room, free + (state + 1) * room)
+            span = (k, k + 1, ALONE)
+            state_of = (self.cards, observed, evidence.soft)
+            ends = (*own, shifts[state], _NO_SCALES, False)
+            run_pass(data, _NOTHING_CHOSEN, visits, run.messages, *span, *state_of, *ends)
 
-        run_parallel(work, range(len(firsts)))
-        for i, use in enumerate(visit.writes):
-            for shift in shifts[:, i][shifts[:, i] > 0].tolist():
-                add_up(data, use.offset, use.offset + shift, self.tree.entries(use.scope))
+        run_parallel(work, range(n_pieces))
+        for i, at, size in copied:
+            for shift in shifts[:, i].tolist():
+                add_up(data, at, at + shift, size)
 
-    @cached_property
-    def _spare(self) -> int:
-        """Room for a joint, or copies of the tables written by one large clique; untouched pages cost nothing."""
-        writes = [self._distributing[k].writes + self._collecting[k].writes for k in self._large]
-        copies = PIECES * max((sum(self.tree.entries(use.scope) for use in uses) for uses in writes), default=0)
-        return max(copies, min(max(self.tree.sizes), SPLIT_ENTRIES))
+    def _cut(self, visit: Visit, evidence: Evidence) -> int:
+        """The variable whose states are worked on apart: with enough of them, and few copies of what is written."""
+        open_ones = [v for v in self.tree.cliques[visit.clique] if evidence.observed[v] < 0 and self.tree.cards[v] > 1]
+        entries = self.tree.entries(open_ones)
+        return min(
+            open_ones,
+            key=lambda v: (self._copies(visit, v, evidence) + entries / min(self.tree.cards[v], PIECES), v),
+        )
+
+    def _copies(self, visit: Visit, cut: int, evidence: Evidence) -> int:
+        """Entries of all copies of the tables written that lack a variable."""
+        lacking = (use.scope for use in visit.writes if cut not in use.scope)
+        return self.tree.cards[cut] * sum(self._open_entries(scope, evidence) for scope in lacking)
+
+    def _spare(self, room: int, evidence: Evidence) -> int:
+        """Entries behind the tables, for copies of some in another order and of those that pieces write."""
+        spare = room
+        for k in self._open_large(evidence):
+            for visit in (self._collecting[k], self._distributing[k]):
+                cut = self._cut(visit, evidence)
+                # Of tables without the cut variable every piece may make a copy; these pages are mostly not touched.
+                spare = max(spare, self._copies(visit, cut, evidence) + 2 * room + self.tree.cards[cut] * PIECE_ROOM)
+        return spare
 
     # ---- answers ---------------------------------------------------------------------------------------------
 
-    def marginals(self, data: Floats, evidence: Evidence) -> Floats:
+    def marginals(self, run: Run) -> Floats:
         """All marginals, one after another, from a calibrated buffer."""
         from bntk.inference import pass_kernels as kernels
 
         out = np.empty(int(self.cards.sum()))
-        kernels.read_marginals(data, *self._marginal_tables, self.cards, self.starts, evidence.observed, out)
+        sources = (*self._marginal_slots, *self._slots, run.places)
+        kernels.read_marginals(run.data, *sources, self.cards, self.starts, run.evidence.observed, out)
         return out
 
     @cached_property
@@ -191,45 +254,42 @@ class StridedEngine:
         return np.cumsum([0, *self.tree.cards])[:-1]
 
     @cached_property
-    def _marginal_tables(self) -> tuple[Ints, ...]:
-        """For each variable: the one or two tables whose product has its marginal, their size, its stride there."""
+    def _marginal_slots(self) -> tuple[Ints, Ints]:
+        """For each variable: the one or two tables whose product has its marginal (-1: none)."""
         rows = []
-        outputs = iter(self.layout.out)
-        for variable, source in enumerate(self._sources):
+        n_cliques, n_outputs = len(self.tree.cliques), 0
+        for source in self._sources:
             if isinstance(source, Output):
-                rows.append((next(outputs), -1, self.tree.cards[variable], 1))
-            elif source < 0:
-                rows.append((-1, -1, 0, 1))
+                rows.append((2 * n_cliques + n_outputs, -1))
+                n_outputs += 1
             else:
-                scope = self.tree.separators[source]
-                inner = self.tree.entries(scope[scope.index(variable) + 1 :])
-                rows.append((self.layout.up[source], self.layout.down[source], self.tree.entries(scope), inner))
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 4)
-        return tuple(np.ascontiguousarray(column) for column in columns.T)
+                rows.append((source, n_cliques + source) if source >= 0 else (-1, -1))
+        first, second = np.array(rows, dtype=np.int64).reshape(-1, 2).T.copy()
+        return first, second
 
-    def joint(self, data: Floats, evidence: Evidence, clique: int, scope: Scope) -> Floats:
-        """The joint distribution of some variables of one clique, axes in the order given."""
+    def joint(self, run: Run, clique: int, scope: Scope) -> Floats:
+        """The joint distribution of some unobserved variables of one clique, axes in the order given."""
+        from bntk.inference.binding_kernels import bound
         from bntk.inference.pass_kernels import ALONE
 
-        begin, size = self.layout.size, self.tree.entries(scope)
-        if begin + size > data.size:
-            data = np.concatenate([data[:begin], np.empty(size)])
-        data[begin : begin + size] = 0.0
-        visits = flat_visits(self.tree, [Visit(clique, self._distributing[clique].reads, (Use(begin, scope),))])
-        self._run(data, visits, (0, 1, ALONE), evidence)
-        table = data[begin : begin + size].reshape([self.tree.cards[v] for v in scope])
+        begin, size = run.room[0], self.tree.entries(scope)
+        data = np.concatenate([run.data[:begin], np.zeros(size)])
+        visit = Visit(clique, self._distributing[clique].reads, (Use(begin, scope),))
+        visits = bound(flat_visits(self.tree, [visit]), run.places, self.cards, run.evidence.observed)
+        self._run(replace(run, data=data, places=np.append(run.places, data.size)), visits, (0, 1, ALONE))
+        table = data[begin:].reshape([self.tree.cards[v] for v in scope])
         return table / table.sum()
 
     def most_probable(self, evidence: Evidence) -> tuple[Ints, float]:
         """A most probable state of every variable, and the log of its probability."""
         from bntk.inference import pass_kernels as kernels
 
-        data = self.load(evidence)
-        log_top, chosen = self.collect(data, evidence, maximise=True)
+        run = self.start(evidence)
+        log_top, chosen = self.collect(run, maximise=True)
         states = evidence.observed.copy()
         if log_top > -math.inf:
-            kernels.trace_back(chosen, self.collecting, self.messages, self.cards, states)
-        return states, log_top
+            kernels.trace_back(chosen, run.collecting, run.messages, self.cards, states)
+        return states, log_top + evidence.log_weight
 
 
 def folded(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> tuple[list[list[Use]], list[Floats]]:
@@ -296,14 +356,15 @@ def flat_visits(tree: JunctionTree, visits: Sequence[Visit]) -> Any:
     n_reads: list[int] = []
     offsets: list[int] = []
     gates: list[int] = []
+    slots: list[int] = []
     stride_start: list[int] = []
     strides: list[int] = []
     for visit in visits:
         order = tree.cliques[visit.clique]
         uses = visit.reads + visit.writes
-        own = _strides(tree, tuple(sorted(order)))
+        own = _strides(tree, tuple(sorted(v for v in order if v not in tree.known)))
         axes += order
-        places += [own[v] for v in order]
+        places += [own.get(v, 0) for v in order]
         axis_start.append(len(axes))
         table_start.append(table_start[-1] + len(uses))
         n_reads.append(len(visit.reads))
@@ -311,9 +372,10 @@ def flat_visits(tree: JunctionTree, visits: Sequence[Visit]) -> Any:
         for use in uses:
             offsets.append(use.offset)
             gates.append(use.evidence_of)
+            slots.append(use.slot)
             steps = _strides(tree, use.scope)
             strides += [steps.get(v, 0) for v in order]
-    columns = (axis_start, axes, places, table_start, n_reads, offsets, gates, stride_start, strides)
+    columns = (axis_start, axes, places, table_start, n_reads, offsets, gates, slots, stride_start, strides)
     return Visits(*(np.array(column, dtype=np.int64) for column in columns))
 
 
@@ -335,6 +397,14 @@ def flat_messages(layout: Layout) -> Any:
     children = [child for row in tree.children for child in row]
     columns = (layout.up, layout.down, sizes, starts, children)
     return Messages(*(np.array(column, dtype=np.int64) for column in columns))
+
+
+def flat_slots(layout: Layout) -> tuple[Ints, Ints]:
+    """The axes of each message up, each message down and each output: where they start, and all of them."""
+    separators = [layout.up_scope(number) for number in range(len(layout.tree.cliques))]
+    scopes = [*separators, *separators, *(output.scope for output in layout.outputs)]
+    starts = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
+    return starts, np.array([v for scope in scopes for v in scope], dtype=np.int64)
 
 
 def result_tables(layout: Layout) -> Ints:

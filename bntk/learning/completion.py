@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.inference.program import compile_network
+from bntk.inference.rows import posterior_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.counts.compact import number_configurations
 from bntk.network import BayesianNetwork
@@ -118,13 +119,13 @@ def _draws(network: BayesianNetwork, codes: Codes, cards: NDArray[np.int64], see
     """Missing cells drawn from their posterior, one variable after the other given those before."""
     if not codes.size:
         return codes
-    program, rng = compile_network(network), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     filled = codes.copy()
     for variable, card in enumerate(cards.tolist()):
         chance = rng.random((filled.shape[1], 1))  # drawn for every row, so that a hole more or less shifts nothing
         missing = np.flatnonzero(filled[variable] == card)
         if len(missing):
-            posterior = program.posterior_rows(np.ascontiguousarray(filled[:, missing]), variable)
+            posterior = posterior_rows(network, np.take(filled, missing, axis=1), variable)
             below = np.cumsum(posterior, axis=1) <= chance[missing] * posterior.sum(axis=1, keepdims=True)
             last_possible = card - 1 - np.argmax(posterior[:, ::-1] > 0, axis=1)
             filled[variable, missing] = np.minimum(below.sum(axis=1), last_possible)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
+from bntk.inference.elimination import FEW_ROWS, MOST, QUICK, ExpectedCounts, flat_families
 from bntk.inference.program import Factor, Program, compile_factors
 from bntk.learning.completion import distinct_rows
 from bntk.learning.counts import Counter, TableCounter
@@ -268,20 +269,37 @@ class IncompleteRows:
         self.is_complete = not self.open
         self._alphas = [_alpha(family, prior) for family in self.families]
         whole = table.complete_rows()
-        self._codes, self._weights = distinct_rows(
+        codes, repeats = distinct_rows(
             table.codes[:, ~whole], table.cards, None if weights is None else weights[~whole]
         )
-        self._complete = self._count(whole)
-        self._fixed = [table.astype(float) for table in self._complete]
-        closed = sorted(set(range(len(self.scopes))) - set(self.open))
-        everywhere = TableCounter(table, weights).tables([self.scopes[node] for node in closed])
-        for node, counts in zip(closed, everywhere, strict=True):
-            self._fixed[node] = counts.astype(float)
-        self._program = None if self.is_complete else self._compiled()
+        self._cells = self._expected(dag, codes, repeats)
+        # Rows with too many missing cells to be summed out one by one go through a junction tree as a whole.
+        large = self._cells.too_large
+        self._large, self._large_weights = np.ascontiguousarray(codes[:, large]), repeats[large]
+        self._program = self._compiled() if large.any() else None
+        complete = TableCounter(table.take(whole), None if weights is None else weights[whole]).tables(self.scopes)
+        partly = self._count(codes[:, ~large], repeats[~large])
+        self._complete = [counts + more for counts, more in zip(complete, partly, strict=True)]
+        apart = self._count(self._large, self._large_weights)
+        self._fixed = [
+            counts if node in self.open else counts + more
+            for node, (counts, more) in enumerate(zip(self._complete, apart, strict=True))
+        ]
 
-    def _count(self, chosen: NDArray[np.bool_]) -> list[NDArray[Any]]:
-        weights = None if self.weights is None else self.weights[chosen]
-        return TableCounter(self.table.take(chosen), weights).tables(self.scopes)
+    def _count(self, codes: NDArray[Any], weights: Floats) -> list[Floats]:
+        """The counts of the families in rows where they have no missing cell."""
+        return TableCounter(Table.from_codes(codes, self.table.variables), weights).tables(self.scopes)
+
+    def _expected(self, dag: DAG, codes: NDArray[Any], weights: Floats) -> ExpectedCounts:
+        cards = self.table.cards.tolist()
+        ones = [np.ones([cards[v] for v in scope]) for scope in self.scopes]
+        families = flat_families(cards, dag.topological_indices, dag.parent_indices, ones)
+        quick = ExpectedCounts(families, codes, weights, QUICK)
+        n_left = np.count_nonzero(quick.too_large)
+        if not n_left:
+            return quick
+        budget = MOST if n_left < FEW_ROWS else min(MOST, self._compiled().plan.total_entries)
+        return ExpectedCounts(families, codes, weights, budget) if budget > QUICK else quick
 
     def _compiled(self) -> Program:
         cards = self.table.cards.tolist()
@@ -291,13 +309,20 @@ class IncompleteRows:
     def expect(self, tables: Sequence[Floats]) -> tuple[list[Floats], float]:
         """The E-step: the expected counts of every family, and the log-likelihood of the observed cells."""
         counts, log_likelihood = list(self._fixed), log_product(self._complete, tables)
+        if self.open:
+            found, log_z = self._cells.count(np.concatenate([table.ravel() for table in tables]))
+            log_likelihood += log_z
+            ends = np.cumsum([table.size for table in tables])
+            for node in self.open:
+                part = found[ends[node] - tables[node].size : ends[node]]
+                counts[node] = counts[node] + part.reshape(tables[node].shape)
         if self._program is not None:
             wanted = [self.scopes[node] for node in self.open]
             program = self._program.with_factors(tables)
-            found, log_z = program.expected_counts(self._codes, wanted, self._weights)
+            expected, log_z = program.expected_counts(self._large, wanted, self._large_weights)
             log_likelihood += log_z
-            for node, expected in zip(self.open, found, strict=True):
-                counts[node] = self._fixed[node] + expected
+            for node, part in zip(self.open, expected, strict=True):
+                counts[node] = counts[node] + part
         if log_likelihood == -np.inf:
             raise DataError(
                 "some rows have probability zero under the tables that EM starts with; begin with tables without "

@@ -99,6 +99,38 @@ def test_large_cliques_equal_enumeration_over_any_number_of_threads():
     assert np.array_equal(*found)
 
 
+@settings(max_examples=30)
+@drawn(seeds)
+def test_cliques_of_any_shape_equal_enumeration(seed):
+    """Cliques of thousands of entries, of all shapes: columns of tables in place, copied and expanded."""
+    rng = np.random.default_rng(seed)
+    cards = rng.integers(1, 8, rng.integers(5, 8))
+    while math.prod(cards.tolist()) > 60_000:
+        cards[rng.integers(cards.size)] -= 1
+    scopes = [tuple(rng.permutation(cards.size)[: rng.integers(1, cards.size + 1)].tolist()) for _ in range(5)]
+    factors = [Factor(scope, rng.random([cards[v] for v in scope])) for scope in scopes]
+    factors = [Factor(f.variables, f.values * (rng.random(f.values.shape) < 0.9)) for f in factors]
+    likelihood = random_likelihood(seed, cards.tolist())
+    for split in (64, 1 << 20):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(strided, "SPLIT_ENTRIES", split)
+            patch.setattr(strided, "FOLD_ENTRIES", 0)
+            program = compile_factors(factors, cards.tolist())
+            assert_calibrated(program, product(factors, cards.tolist()), likelihood)
+
+
+@settings(max_examples=20)
+@drawn(seeds)
+def test_the_probability_of_evidence_sends_messages_inwards_only(seed):
+    network = random_network(seed, 6)
+    program = compile_network(network)
+    likelihood = random_likelihood(seed, cards_of(network))
+    expected = given(joint(network), likelihood).sum()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strided.StridedEngine, "distribute", lambda *_: pytest.fail("messages were sent outwards"))
+        assert math.exp(program.calibrate(likelihood).log_z) == pytest.approx(expected, rel=1e-12)
+
+
 def test_most_probable_states_are_the_lowest_of_equals():
     flat = Factor((0, 1, 2), np.ones((2, 3, 2)))
     program = compile_factors([flat], [2, 3, 2])

@@ -18,6 +18,7 @@ from bntk.errors import DataError, ImpossibleEvidence, TooLargeError, UnknownNam
 from bntk.inference import program as program_module
 from bntk.inference import query as query_module
 from bntk.inference.distribution import Distribution
+from bntk.inference.program import compile_network
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=40)
@@ -201,6 +202,17 @@ def test_any_targets_have_a_joint_distribution(policy):
     network = random_network(7, 6, max_states=3)
     names = list(reversed(network.names))
     np.testing.assert_allclose(network.query(names).values, joint(network).transpose(), atol=1e-13)
+
+
+def test_a_plan_says_how_evidence_shrinks_the_tables():
+    asia = bntk.datasets.asia()
+    smoke, tree = asia.dag.index("smoke"), compile_network(asia).tree
+    halves = [size // 2 if smoke in clique else size for size, clique in zip(tree.sizes, tree.cliques, strict=True)]
+    plan, given = asia.plan(), asia.plan(given=["smoke"])
+    assert plan.total_entries == plan.open_entries == given.total_entries == sum(tree.sizes)
+    assert (given.open_entries, given.largest_open) == (sum(halves), max(halves))
+    assert f"with the evidence: {sum(halves)} entries" in str(given)
+    assert "with the evidence" not in str(plan)
 
 
 @pytest.mark.parametrize(("targets", "error"), [([], DataError), (["a", "a"], DataError), ("b", UnknownNameError)])
