@@ -20,6 +20,30 @@ _LAZY = {
     "BayesianNetwork": "bntk.network:BayesianNetwork",
     "NoisyMax": "bntk.noisy:NoisyMax",
     "NoisyOr": "bntk.noisy:NoisyOr",
+    **{
+        name: f"bntk.classifiers:{name}"
+        for name in (
+            "A2DE",
+            "AODE",
+            "AWNB",
+            "MANB",
+            "WANBIA",
+            "NaiveBayes",
+            "TAN",
+            "FAN",
+            "BAN",
+            "BayesNetClassifier",
+            "KDB",
+            "SelectiveKDB",
+            "SPODE",
+            "STAN",
+            "STAND",
+            "SemiNaiveBayes",
+        )
+    },
+    "classifiers": "bntk.classifiers",
+    "Discretizer": "bntk.learning.discretizer:Discretizer",
+    "discretize": "bntk.learning.discretize",
     "fit": "bntk.learning.parameters:fit",
     "fit_em": "bntk.learning.em:fit_em",
     "structural_em": "bntk.learning.structural_em:structural_em",
@@ -52,6 +76,7 @@ _LAZY = {
 __all__ = [*_LAZY, "__version__"]
 
 if TYPE_CHECKING:
+    from bntk import classifiers as classifiers
     from bntk import datasets as datasets
     from bntk import errors as errors
     from bntk import graph as graph
@@ -61,16 +86,34 @@ if TYPE_CHECKING:
     from bntk import viz as viz
     from bntk._threads import n_threads as n_threads
     from bntk._threads import set_threads as set_threads
+    from bntk.classifiers import A2DE as A2DE
+    from bntk.classifiers import AODE as AODE
+    from bntk.classifiers import AWNB as AWNB
+    from bntk.classifiers import BAN as BAN
+    from bntk.classifiers import FAN as FAN
+    from bntk.classifiers import KDB as KDB
+    from bntk.classifiers import MANB as MANB
+    from bntk.classifiers import SPODE as SPODE
+    from bntk.classifiers import STAN as STAN
+    from bntk.classifiers import STAND as STAND
+    from bntk.classifiers import TAN as TAN
+    from bntk.classifiers import WANBIA as WANBIA
+    from bntk.classifiers import BayesNetClassifier as BayesNetClassifier
+    from bntk.classifiers import NaiveBayes as NaiveBayes
+    from bntk.classifiers import SelectiveKDB as SelectiveKDB
+    from bntk.classifiers import SemiNaiveBayes as SemiNaiveBayes
     from bntk.cpt import CPT as CPT
     from bntk.graph.dag import DAG as DAG
     from bntk.inference.decisions import relevant_findings as relevant_findings
     from bntk.inference.decisions import sensitivity as sensitivity
     from bntk.inference.decisions import value_of_information as value_of_information
     from bntk.io import load as load
+    from bntk.learning import discretize as discretize
     from bntk.learning import priors as priors
     from bntk.learning import scores as scores
     from bntk.learning import search as search
     from bntk.learning import spaces as spaces
+    from bntk.learning.discretizer import Discretizer as Discretizer
     from bntk.learning.em import fit_em as fit_em
     from bntk.learning.learn import learn as learn
     from bntk.learning.learn import learn_structure as learn_structure

@@ -8,25 +8,34 @@ are the same for every thread count.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _chosen: int | None = None
+# For a while and in one thread of the caller only, so that two threads may ask for different numbers.
+_for_now: ContextVar[int | None] = ContextVar("bntk threads", default=None)
 
 
 def n_threads() -> int:
     """Number of threads in use: :func:`set_threads`, else ``BNTK_NUM_THREADS``, else the usable cores."""
-    if _chosen is not None:
-        return _chosen
+    chosen = _for_now.get() or _chosen
+    if chosen is not None:
+        return chosen
     from_environment = os.environ.get("BNTK_NUM_THREADS", "")
     if from_environment:
         if not from_environment.isdecimal() or int(from_environment) < 1:
             raise ValueError(f"BNTK_NUM_THREADS must be a whole number from 1, not {from_environment!r}")
         return int(from_environment)
+    return _usable_cores()
+
+
+def _usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return max(1, os.cpu_count() or 1)
@@ -47,6 +56,21 @@ def set_threads(n: int | None) -> None:
     if n is not None and n < 1:
         raise ValueError(f"the number of threads must be at least 1, not {n}")
     _chosen = n
+
+
+@contextmanager
+def using_threads(n_jobs: int | None) -> Iterator[None]:
+    """Use so many threads within a block; ``None`` changes nothing, -1 is all cores (-2 all but one, and so on)."""
+    if n_jobs is None:
+        yield
+        return
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; give a number of threads, or -1 for all cores")
+    token = _for_now.set(n_jobs if n_jobs > 0 else max(1, _usable_cores() + 1 + n_jobs))
+    try:
+        yield
+    finally:
+        _for_now.reset(token)
 
 
 def run_parallel(work: Callable[[T], R], pieces: Iterable[T], threads: int | None = None) -> list[R]:

@@ -410,6 +410,13 @@ class Table:
         labels = [*variable.states, None]
         return CodedColumn(variable.name, labels, self.codes[position], source=self._sources[position])
 
+    def coded_columns(self) -> list[tuple[str, CodedColumn]]:
+        """The name of each column, and the column with its labels and codes."""
+        from dataclasses import replace
+
+        declared = [replace(self._coded(i), declared=True, ordered=v.ordered) for i, v in enumerate(self.variables)]
+        return list(zip(self.names, declared, strict=True))
+
     def require_rows(self) -> Table:
         """The table itself; an error when it has no rows."""
         if self.n_rows == 0:

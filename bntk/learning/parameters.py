@@ -81,7 +81,7 @@ def fit(
     return BayesianNetwork(dag, [_estimate(f, c, rule) for f, c in zip(families, counts, strict=True)], prior=rule)
 
 
-def updated(network: BayesianNetwork, data: Any) -> BayesianNetwork:
+def updated(network: BayesianNetwork, data: Any, weights: ArrayLike | None = None) -> BayesianNetwork:
     """The network with the counts of more rows added; see :meth:`BayesianNetwork.update`."""
     without = [cpt.name for cpt in network.cpts if cpt.counts is None]
     if without:
@@ -93,7 +93,9 @@ def updated(network: BayesianNetwork, data: Any) -> BayesianNetwork:
             "this network has no prior to go with its counts; if EM made it, more rows would change what is expected "
             "of the earlier ones: fit all rows again, with this network as the start (bntk.learning.em.fit_em)"
         )
-    counter = TableCounter(as_table(data, variables=network.variables))
+    counter = TableCounter(
+        as_table(data, variables=network.variables), None if weights is None else np.asarray(weights)
+    )
     families = [cpt.family for cpt in network.cpts]
     more = counter.tables([[v.name for v in family] for family in families])
     cpts = [

@@ -79,6 +79,34 @@ class BDeu:
         return self.ess / (q * child.n_states)
 
 
+@dataclass(frozen=True)
+class Backoff:
+    """For classifiers: a table with features as parents leans on the table given the class alone.
+
+    With theta0_k = P(child = k | class) estimated under a Dirichlet prior, and N_ijk counted as always,
+
+        theta_ijk = (N_ijk + rows * theta0_k) / (N_ij + rows).
+
+    So a parent configuration with little or no data says what naive Bayes would say, instead of nothing (Friedman,
+    Geiger and Goldszmidt 1997 lean on P(child) in the same way).
+
+    Parameters
+    ----------
+    rows : float
+        How many rows the table given the class counts for.
+    alpha : float
+        The Dirichlet prior of each cell of that table, and of tables that have no feature as a parent.
+    """
+
+    rows: float = 2.0
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, number in (("rows", self.rows), ("alpha", self.alpha)):
+            if not (math.isfinite(number) and number >= 0):
+                raise ValueError(f"{name} of a Backoff must be a finite number from 0, not {number!r}")
+
+
 def as_prior(prior: Prior | str | float | Mapping[str, ArrayLike]) -> Prior:
     """A prior from what users write: ``"mle"``, a number (the Dirichlet alpha of each cell), a mapping, a prior.
 

@@ -26,7 +26,7 @@ class Objects(NamedTuple):
 
 def frame_columns(frame: Any, wanted: Sequence[str] | None = None) -> Iterator[CodedColumn]:
     """The columns of a data frame, coded, in the order of ``wanted`` when given."""
-    return _coded(_columns_of_frame(frame), wanted)
+    return _coded(columns_of_frame(frame), wanted)
 
 
 def mapping_columns(columns: Mapping[Any, Any], wanted: Sequence[str] | None = None) -> Iterator[CodedColumn]:
@@ -57,7 +57,7 @@ def _coded(columns: list[tuple[str, Any]], wanted: Sequence[str] | None) -> Iter
         yield column
 
 
-def _columns_of_frame(frame: Any) -> list[tuple[str, Any]]:
+def columns_of_frame(frame: Any) -> list[tuple[str, Any]]:
     """Names and native columns of any data frame that narwhals recognises."""
     import narwhals as nw
 
@@ -78,11 +78,13 @@ def _columns_of_frame(frame: Any) -> list[tuple[str, Any]]:
         raise DataError(
             f"cannot take {type(frame).__name__} for data; {hint}, or a dict of columns to Table.from_columns"
         ) from None
-    return _columns_of_frame(known.to_pandas())
+    return columns_of_frame(known.to_pandas())
 
 
 def code_column(name: str, column: Any) -> CodedColumn:
     """One column of any kind, coded."""
+    if isinstance(column, CodedColumn):
+        return column
     import narwhals as nw
 
     dependencies = nw.dependencies
@@ -91,6 +93,45 @@ def code_column(name: str, column: Any) -> CodedColumn:
     if type(column).__module__.partition(".")[0] == "pyarrow":
         return code_arrow(name, column)
     return code_pandas(name, column)
+
+
+def numbers_of(column: Any) -> np.ndarray | None:
+    """A column of numbers as floats, missing cells NaN; None for a column of anything else (truth values, too)."""
+    import narwhals as nw
+
+    if isinstance(column, CodedColumn):
+        column = np.append(np.array(column.labels, dtype=object), np.nan)[column.codes.astype(np.intp)]
+    if nw.dependencies.is_polars_series(column):
+        return column.cast(float).to_numpy() if column.dtype.is_numeric() else None
+    if type(column).__module__.partition(".")[0] == "pyarrow":
+        import pyarrow as pa
+
+        kind = column.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            return None
+        return np.asarray(column.cast("float64").to_numpy(), dtype=np.float64)
+    return _numbers_of_pandas(column)
+
+
+def _numbers_of_pandas(column: Any) -> np.ndarray | None:
+    import pandas as pd
+
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiu":
+        return column.astype(np.float64, copy=False)
+    series = pd.Series(column)
+    dtype = series.dtype
+    if dtype == np.dtype(object):
+        if pd.api.types.infer_dtype(series, skipna=True) not in {
+            "floating",
+            "integer",
+            "mixed-integer-float",
+            "decimal",
+            "empty",  # every cell is missing
+        }:
+            return None
+    elif not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype) or dtype.kind == "c":
+        return None
+    return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def nested_values(name: str, example: Any) -> DataError:

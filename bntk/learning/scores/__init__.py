@@ -11,6 +11,7 @@ from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.scores.base import Evaluator, Score
+from bntk.learning.scores.confusion import Accuracy, ConfusionScore
 from bntk.learning.scores.decomposable import (
     AIC,
     BIC,
@@ -26,23 +27,32 @@ from bntk.learning.scores.decomposable import (
 )
 from bntk.learning.scores.explain import Explanation, explain
 from bntk.learning.scores.families import FamilyEvaluator
+from bntk.learning.scores.predictive import CV, LC, LOO, PredictiveScore
+from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 from bntk.table import as_table
 
 __all__ = [
     "AIC",
     "BIC",
+    "CV",
     "FNML",
     "HGC",
     "K2",
+    "LC",
+    "LOO",
     "QNML",
     "SB",
+    "Accuracy",
     "BDeu",
     "BDs",
+    "ConfusionScore",
     "DecomposableScore",
     "Evaluator",
     "Explanation",
     "FamilyEvaluator",
     "LogLikelihood",
+    "PredictiveEvaluator",
+    "PredictiveScore",
     "Score",
     "by_name",
     "explain",
@@ -62,6 +72,10 @@ _BY_NAME: dict[str, type[Score]] = {
     "sb": SB,
     "fnml": FNML,
     "qnml": QNML,
+    "loo": LOO,
+    "lc": LC,
+    "cv": CV,
+    "accuracy": Accuracy,
 }
 
 

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from bntk.learning.search.additions import BestStar, GreedyAdditions, SuperparentAdditions
 from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.dependence import KDependence
 from bntk.learning.search.exact import Exact
 from bntk.learning.search.greedy import HillClimbing, Tabu
+from bntk.learning.search.joining import BackwardJoining, ForwardJoining
 from bntk.learning.search.order import K2Search, OrderSearch
+from bntk.learning.search.selective import SelectiveKDependence
+from bntk.learning.search.selective_trees import SelectiveTrees
 from bntk.learning.search.spanning import SpanningTree
 
 __all__ = [
     "NAMES",
+    "BackwardJoining",
+    "BestStar",
     "Exact",
+    "ForwardJoining",
+    "GreedyAdditions",
     "HillClimbing",
     "K2Search",
+    "KDependence",
     "OrderSearch",
     "Search",
     "SearchResult",
+    "SelectiveKDependence",
+    "SelectiveTrees",
     "SpanningTree",
     "Step",
+    "SuperparentAdditions",
     "Tabu",
     "by_name",
 ]
@@ -30,6 +43,13 @@ NAMES: dict[str, type[Search]] = {
     "exact": Exact,
     "spanning_tree": SpanningTree,
     "k2": K2Search,
+    "additions": GreedyAdditions,
+    "superparent": SuperparentAdditions,
+    "fssj": ForwardJoining,
+    "bsej": BackwardJoining,
+    "kdb": KDependence,
+    "star": BestStar,
+    "selective_trees": SelectiveTrees,
 }
 
 

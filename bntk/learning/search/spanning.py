@@ -59,6 +59,9 @@ class SpanningTree(Search):
     node of the tree in column order; where the gain of an arc depends on its direction, the root with the best score.
     Of equal arcs, the first in column order is taken.
 
+    With missing cells, an arc is worth what it gains on the rows that are complete in its two nodes and the class. So
+    the tree is not the one with the highest sum of available-case scores, which favour parents with many missing cells.
+
     Where nodes without the class as parent are discarded from the tree, the best tree is a hard problem. Then those
     nodes are kept whose optional parents gain something by themselves, and the best tree over these is found; the
     result is marked as not exact.
@@ -165,7 +168,8 @@ def _arc_gains(
 ) -> Floats:
     """What each node as one more parent gains each head, beside its other parents; ``-inf`` where not allowed."""
     if len(set(others)) == 1 and len(others[0]) <= 1:
-        weights = evaluator.pair_weights(target=others[0][0] if others[0] else None, among=nodes)
+        # On the rows that both families have: else a parent with many missing cells would seem to gain a lot.
+        weights = evaluator.pair_weights(target=others[0][0] if others[0] else None, among=nodes, same_rows=True)
         return np.where(allowed, weights[np.ix_(nodes, nodes)], -np.inf)[:, heads]
     gains = np.full((len(nodes), len(heads)), -np.inf)
     bases = evaluator.locals([(nodes[h], other) for h, other in zip(heads, others, strict=True)])

@@ -123,7 +123,7 @@ def _order_is_fixed(space: Space, members: list[NDArray[np.bool_]], between: Mat
     """True when the parts, each taken as one node, and the other nodes cannot form a cycle."""
     block = np.arange(space.n_nodes)
     for member in members:
-        block[member] = np.flatnonzero(member)[0]
+        block[member] = np.flatnonzero(member)[:1]  # a part may be empty
     tails, heads = np.nonzero(between)
     merged = np.zeros_like(between)
     merged[block[tails], block[heads]] = True

@@ -1,0 +1,32 @@
+"""Bayesian network classifiers: scikit-learn estimators, each a space, a score and a search of the core."""
+
+from bntk.classifiers.augmented import BAN, FAN, TAN
+from bntk.classifiers.averaged import A2DE, AODE
+from bntk.classifiers.base import BayesClassifier, NetworkClassifier
+from bntk.classifiers.dependence import KDB, SPODE, SelectiveKDB
+from bntk.classifiers.general import BayesNetClassifier
+from bntk.classifiers.naive import NaiveBayes
+from bntk.classifiers.selective import STAN, STAND
+from bntk.classifiers.seminaive import SemiNaiveBayes
+from bntk.classifiers.weighted import AWNB, MANB, WANBIA
+
+__all__ = [
+    "A2DE",
+    "AODE",
+    "AWNB",
+    "BAN",
+    "FAN",
+    "KDB",
+    "MANB",
+    "SPODE",
+    "STAN",
+    "STAND",
+    "TAN",
+    "WANBIA",
+    "BayesClassifier",
+    "BayesNetClassifier",
+    "NaiveBayes",
+    "NetworkClassifier",
+    "SelectiveKDB",
+    "SemiNaiveBayes",
+]

@@ -1,0 +1,112 @@
+"""Augmented naive Bayes: arcs among the features besides those from the class. Each is a space, a score, a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.stepwise import StepwiseClassifier
+from bntk.learning import spaces
+from bntk.learning.scores import DecomposableScore, Score, by_name
+from bntk.learning.search import GreedyAdditions, Search, SuperparentAdditions
+from bntk.learning.search.stepwise import StepwiseSearch
+from bntk.learning.space import Space
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TAN(StepwiseClassifier):
+    """Tree-augmented naive Bayes: every feature has the class and one other feature as parents (Friedman et al. 1997).
+
+    Parameters
+    ----------
+    score : str or Score, optional
+        What the structure maximises; by default the one that suits the search. For the spanning tree, ``"loglik"`` is
+        the conditional mutual information of Friedman et al., ``"bdeu"`` the Bayesian weights. For the other searches
+        the default is the accuracy in ten folds.
+    search : {"auto", "hc", "superparent"} or Search
+        ``"auto"`` is the spanning tree, which is exact, or ``"hc"`` for a score that is not a sum over families.
+        ``"hc"`` and ``"superparent"`` are TAN-HC and TAN-HCSP of Keogh and Pazzani (2002): arcs between features are
+        added to naive Bayes one by one as long as it pays, so that the result is a forest. ``"superparent"`` looks at
+        fewer arcs.
+    epsilon : float
+        For ``"hc"`` and ``"superparent"``: the least gain of an arc, in units of the score.
+    root : str, optional
+        A feature without a feature as parent; by default the first for a spanning tree.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> X, y = rows.drop(columns="lung"), rows["lung"]
+    >>> tan = bntk.TAN(root="smoke").fit(X, y)
+    >>> tan.dag_.parents("bronc")
+    ('smoke', 'lung')
+    >>> stepwise = bntk.TAN(search="hc", epsilon=0.001).fit(X, y)
+    >>> [step.what for step in stepwise.search_.trace]
+    ['start', 'add either -> tub', 'add tub -> xray']
+    """
+
+    root: str | None = None
+
+    def _own_searches(self) -> Mapping[str, Search]:
+        steps = {
+            "hc": GreedyAdditions(epsilon=self.epsilon, both_directions=False),
+            "superparent": SuperparentAdditions(epsilon=self.epsilon),
+        }
+        given: str | Score | None = self.__dict__["score"]
+        is_sum = given is None or isinstance(by_name(given), DecomposableScore)
+        return steps if is_sum else {"auto": steps["hc"], **steps}
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        if not isinstance(self._chosen_search(), StepwiseSearch):
+            return spaces.tan(features, target, root=self.root)
+        forest = spaces.fan(features, target)
+        if self.root is None:
+            return forest
+        return forest.restrict(forbidden=[(name, self.root) for name in features if name != self.root])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FAN(NetworkClassifier):
+    """Forest-augmented naive Bayes: as :class:`TAN`, but without the arcs that do not pay.
+
+    Parameters
+    ----------
+    score : str or Score
+        A score that charges for parameters: ``"bic"``, ``"aic"``, ``"bdeu"`` ...
+    search : str or Search
+        ``"auto"`` is the best forest, exactly.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+    """
+
+    score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
+    search: str | Search = "auto"
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return spaces.fan(features, target)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BAN(NetworkClassifier):
+    """Bayesian network augmented naive Bayes: any DAG among the features (Friedman et al. 1997).
+
+    Parameters
+    ----------
+    score : str or Score
+    search : str or Search
+    max_parents : int, optional
+        The most parents of a feature, the class included.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+    """
+
+    score: str | Score = ScoreOption("bdeu")  # type: ignore[assignment]
+    search: str | Search = "auto"
+    max_parents: int | None = 3
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return spaces.ban(features, target, max_parents=self.max_parents)

@@ -1,0 +1,475 @@
+"""Averaged n-dependence classifiers: every network of a simple kind takes part, so that no structure has to be chosen.
+
+A member has n superparents: each feature depends on them and on the class, and on nothing else. AODE averages the
+members with one superparent, A2DE those with two; naive Bayes is the member with none.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from bntk._threads import run_parallel, spans
+from bntk.classifiers import averaged_kernels as kernels
+from bntk.classifiers.base import BayesClassifier
+from bntk.cpt import CPT
+from bntk.errors import DataError, TooLargeError
+from bntk.graph.dag import DAG
+from bntk.learning.counts import MAX_ENTRIES, PairTables, TableCounter
+from bntk.learning.parameters import posterior_mean
+from bntk.network import BayesianNetwork
+from bntk.table import Table, code_dtype
+from bntk.variable import Variable
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Rows that are predicted at once; fixed, so that answers do not depend on the number of threads.
+ROWS = 1 << 15
+# Features are looked up in groups with at most so many configurations; their tables then stay in the first-level cache.
+MOST_SLOTS = 256
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts behind an ensemble: of pairs given the class and, for A2DE, of triples.
+
+    ``triples[i]`` are the pairs of the features after the i-th, given the class and the i-th together.
+    """
+
+    pairs: PairTables
+    triples: tuple[PairTables, ...] = ()
+
+    def __add__(self, other: Counts) -> Counts:
+        triples = tuple(one + more for one, more in zip(self.triples, other.triples, strict=True))
+        return Counts(self.pairs + other.pairs, triples)
+
+    def joint(self, superparents: tuple[int, ...]) -> NDArray[np.float64]:
+        """The table of the class and the superparents, the class first."""
+        if not superparents:
+            return self.pairs.class_counts
+        return self.pairs.single(*superparents) if len(superparents) == 1 else self.pairs.table(*superparents)
+
+    def family(self, superparents: tuple[int, ...], child: int) -> NDArray[np.float64]:
+        """The table of (superparents, class, child)."""
+        if len(superparents) < 2:
+            return np.moveaxis(self.joint((*superparents, child)), 0, -2)
+        order = sorted((*superparents, child))
+        i, j, k = order
+        r_i = self.pairs.variables[i].n_states
+        table = self.triples[i].table(j - i - 1, k - i - 1)
+        table = table.reshape(-1, r_i, *table.shape[1:])  # (class, i, j, k)
+        return table.transpose([*(1 + order.index(v) for v in superparents), 0, 1 + order.index(child)])
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """All members with n superparents, as flat arrays; see :mod:`bntk.classifiers.averaged_kernels`.
+
+    Attributes
+    ----------
+    cards : ndarray of shape (n_features,)
+    superparents : ndarray of shape (n_members, n)
+    first_contexts : ndarray of shape (n_members + 1,)
+        Where the contexts of each member begin.
+    weights : ndarray of shape (n_members,)
+    open_contexts : ndarray of bool, of shape (n_contexts,)
+        Which contexts take part: those seen often enough.
+    sum_out : bool
+        Whether members with a missing superparent take part.
+    heads : ndarray of shape (n_contexts, n_classes)
+    lines : ndarray of shape (n_contexts, n_classes, n_states)
+    """
+
+    cards: Ints
+    superparents: Ints
+    first_contexts: Ints
+    weights: Floats
+    open_contexts: NDArray[np.bool_]
+    sum_out: bool
+    heads: Floats
+    lines: Floats
+
+    def log_joints(self, table: Table) -> tuple[Floats, Floats]:
+        """The log of the members' weighted joint probabilities, summed, (N, K), and the weight of those that took part.
+
+        It is minus infinity where none did.
+        """
+        n_classes = self.heads.shape[1]
+        tops, sums = np.full((n_classes, table.n_rows), -np.inf), np.zeros((n_classes, table.n_rows))
+        weight = np.zeros(table.n_rows)
+        columns = _columns(self.cards)
+        widths = self.cards + table.has_missing
+        groups = _groups(widths, min(ROWS, table.n_rows) * max(1, len(self.weights)) // (4 * len(self.heads) or 1))
+        sizes = [math.prod(widths[a:b].tolist()) for a, b in pairwise(groups.tolist())]
+        offsets = _columns(sizes)
+        slot_type = np.uint16 if max(sizes, default=0) <= 2**16 else np.uint32
+
+        def add(span: tuple[int, int]) -> None:
+            start, stop = span
+            slots = np.empty((stop - start, len(sizes)), dtype=slot_type)
+            kernels.group_rows(table.codes, start, groups, widths, slots)
+            kernels.add_members(
+                table.codes, start, self.cards, columns, self.superparents, self.first_contexts, self.weights,
+                self.open_contexts, self.sum_out, self.heads, self.lines, groups, widths, offsets, slots,
+                tops[:, start:stop], sums[:, start:stop], weight[start:stop],
+            )  # fmt: skip
+
+        run_parallel(add, spans(table.n_rows, -(-table.n_rows // ROWS)))
+        with np.errstate(divide="ignore"):
+            return (tops + np.log(sums)).T, weight
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AveragedClassifier(BayesClassifier):
+    """What AODE and A2DE share.
+
+    Attributes
+    ----------
+    superparents_ : list of tuple of str
+        The superparents of each member.
+    weights_ : ndarray
+        The weight of each member.
+    """
+
+    m: float = 1
+    weights: str | None = None
+    max_entries: int = MAX_ENTRIES
+
+    _n_superparents: ClassVar[int]
+
+    @abstractmethod
+    def member(self, *superparents: str) -> BayesianNetwork:
+        """One of the networks that are averaged."""
+
+    @property
+    def superparents_(self) -> list[tuple[str, ...]]:
+        """The superparents of each member."""
+        check_is_fitted(self)
+        names = self._counts.pairs.names
+        return [tuple(names[v] for v in chosen) for chosen in self._ensembles[0].superparents.tolist()]
+
+    @property
+    def weights_(self) -> Floats:
+        """The weight of each member."""
+        check_is_fitted(self)
+        return self._ensembles[0].weights
+
+    # ---------------------------------------------------------------- learning
+
+    def _learn(self, counter: TableCounter) -> None:
+        if self.weights not in (None, "mi"):
+            raise ValueError(f"weights={self.weights!r} is not known; give None, or 'mi' for mutual information")
+        if not self.m >= 0:
+            raise ValueError(f"m={self.m!r} must be a number of rows, from 0")
+        self._check_size(counter)
+        self._take(self._count(counter))
+
+    def _add(self, counter: TableCounter) -> None:
+        self._take(self._counts + self._count(counter))
+
+    def _check_size(self, counter: TableCounter) -> None:
+        """Refuse tables that would be too large, before anything is counted."""
+        *cards, n_classes = counter.cards
+        total, squares = sum(cards), sum(card**2 for card in cards)
+        contexts = total if self._n_superparents == 1 else (total**2 - squares) // 2
+        entries = contexts * total * n_classes
+        if entries > self.max_entries:
+            raise TooLargeError(
+                f"the tables of {type(self).__name__} for {len(cards)} features with {total:,} states together and "
+                f"{n_classes} classes would have {entries:,} entries ({8 * entries:,} bytes); the limit is "
+                f"max_entries = {self.max_entries:,}. Take fewer features, join rare states, or raise it"
+                + (", or use AODE" if self._n_superparents > 1 else "")
+            )
+
+    def _count(self, counter: TableCounter) -> Counts:
+        pairs = counter.pairs(len(counter.names) - 1, max_entries=self.max_entries)
+        if self._n_superparents == 1:
+            return Counts(pairs)
+        triples = (_pairs_after(counter, i, self.max_entries) for i in range(len(pairs.variables)))
+        return Counts(pairs, tuple(triples))
+
+    def _take(self, counts: Counts) -> None:
+        """Take counts, and make of them the tables of the ensemble and of those that stand in for it."""
+        self._counts = counts
+        self._rule = self._dirichlet
+        class_table = posterior_mean(counts.pairs.class_counts, self._rule.alpha(self._class_variable, 1))
+        class_cpt = CPT._trusted(self._class_variable, class_table, (), counts.pairs.class_counts)
+        self._class_cpt = self._with_class_prior(class_cpt)
+        self._ensembles = tuple(self._ensemble(n) for n in range(self._n_superparents, -1, -1))
+
+    def _ensemble(self, n: int) -> Ensemble:
+        features = self._counts.pairs.variables
+        cards = np.array([v.n_states for v in features], dtype=np.int64)
+        members = list(combinations(range(len(features)), n))
+        sizes = [math.prod(cards[list(member)].tolist()) for member in members]
+        first_contexts = _columns(sizes)
+        joints = [self._counts.joint(member).reshape(-1, size) for member, size in zip(members, sizes, strict=True)]
+        contexts = np.concatenate([np.zeros((len(self.classes_), 0)), *joints], axis=1)
+        seen = np.ones(len(members)) if self.weights is None or not n else [_mutual_information(t) for t in joints]
+        with np.errstate(divide="ignore"):
+            heads = [np.log(self._class_cpt.values[:, None] * self._given_class(member)).T for member in members]
+        return Ensemble(
+            cards=cards,
+            superparents=np.array(members, dtype=np.int64).reshape(len(members), n),
+            first_contexts=first_contexts,
+            weights=np.array(seen, dtype=np.float64),
+            open_contexts=contexts.sum(axis=0) >= self.m if n else np.ones(1, dtype=bool),
+            sum_out=self.m == 0,
+            heads=np.concatenate([np.zeros((0, len(self.classes_))), *heads]),
+            lines=_lines(self._counts, members, first_contexts, self._alpha),
+        )
+
+    def _given_class(self, member: tuple[int, ...]) -> Floats:
+        """P(superparents | class), with the superparents' configurations as one axis."""
+        features, k = self._counts.pairs.variables, len(self.classes_)
+        if not member:
+            return np.ones((k, 1))
+        alpha: Floats | float = 0.0
+        for position, v in enumerate(member):  # a mean, as which superparent comes first does not matter
+            q = k * math.prod(features[other].n_states for other in member if other != v)
+            shape = [1] * len(member)
+            shape[position] = features[v].n_states
+            alpha = alpha + np.broadcast_to(self._rule.alpha(features[v], q), shape[position]).reshape(shape) / len(
+                member
+            )
+        counts = self._counts.joint(member)
+        return posterior_mean(counts.reshape(k, -1), np.broadcast_to(alpha, counts.shape[1:]).ravel())
+
+    def _alpha(self, feature: int, q: int) -> Floats:
+        """The pseudo-counts of a feature's table with q parent configurations, shape (n_classes, n_states)."""
+        variable, k = self._counts.pairs.variables[feature], len(self.classes_)
+        if self._backoff is None or q == k:
+            return np.broadcast_to(np.asarray(self._rule.alpha(variable, q), float), (k, variable.n_states))
+        return self._backoff.rows * posterior_mean(self._counts.joint((feature,)), self._rule.alpha(variable, k))
+
+    # ---------------------------------------------------------------- predicting
+
+    def _log_scores(self, table: Table) -> Floats:
+        scores = np.empty((table.n_rows, len(self.classes_)))
+        left = np.arange(table.n_rows)
+        for ensemble in self._ensembles:
+            rows = table if len(left) == table.n_rows else table.take(left)
+            log_joints, weight = ensemble.log_joints(rows)
+            some = weight > 0
+            scores[left[some]] = log_joints[some] - np.log(weight[some])[:, None]
+            left = left[~some]
+            if not len(left):
+                break
+        return scores
+
+    # ---------------------------------------------------------------- looking inside
+
+    def _member(self, superparents: Sequence[str]) -> BayesianNetwork:
+        """One member as a network; its own counts are kept where its tables are what they give."""
+        check_is_fitted(self)
+        pairs, target = self._counts.pairs, self._class_variable
+        chosen = tuple(sorted(pairs.index(name) for name in superparents))
+        if len(set(chosen)) < len(chosen):
+            raise DataError(f"the superparents {', '.join(superparents)} must be two different features")
+        features = pairs.variables
+        names = [v.name for v in features]
+        arcs = [(target.name, name) for name in names]
+        arcs += [(names[p], names[v]) for p in chosen for v in range(len(names)) if v not in chosen]
+        arcs += [(names[a], names[b]) for a, b in combinations(chosen, 2)]
+        cpts = []
+        for v, feature in enumerate(features):
+            if v in chosen:
+                cpts.append(self._superparent_cpt(chosen, chosen.index(v)))
+                continue
+            counts = self._counts.family(chosen, v)
+            alpha = self._alpha(v, counts.size // feature.n_states)
+            parents = (*(features[p] for p in chosen), target)
+            cpts.append(CPT._trusted(feature, posterior_mean(counts, alpha), parents, counts))
+        prior = self._rule if len(chosen) == 1 and self._backoff is None else None
+        return BayesianNetwork(DAG([*names, target.name], arcs), [*cpts, self._class_cpt], prior=prior)
+
+    def _superparent_cpt(self, chosen: tuple[int, ...], position: int) -> CPT:
+        """P(superparent | class, superparents before it)."""
+        features = [self._counts.pairs.variables[v] for v in chosen]
+        joint = self._given_class(chosen).reshape(-1, *(v.n_states for v in features))
+        values = np.moveaxis(joint.sum(axis=tuple(range(position + 2, joint.ndim))), 0, -2)
+        counts = self._counts.joint(chosen) if len(chosen) == 1 else None
+        parents = (*features[:position], self._class_variable)
+        return CPT._trusted(features[position], posterior_mean(values, 0.0), parents, counts)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AODE(AveragedClassifier):
+    """Averaged one-dependence estimators (Webb, Boughton and Wang 2005).
+
+    Each member has one feature, the superparent, as a parent of all others besides the class. Their joint probabilities
+    are averaged, with those superparents only whose value in the row was seen at least ``m`` times; where there is
+    none, naive Bayes takes their place:
+
+        P(c, x) = sum_i w_i P(c) P(x_i | c) prod_j P(x_j | x_i, c) / sum_i w_i.
+
+    Every member is a network with tables smoothed by ``prior``, see :meth:`member`. Missing cells are summed out
+    exactly with ``m=0``. With a threshold a superparent that is missing was not seen, so its member does not take part.
+
+    Parameters
+    ----------
+    m : float
+        How often the superparent's value must have been seen; 0 keeps all members in all rows.
+    weights : {None, "mi"}
+        Members count equally, or by the mutual information of the superparent and the class: weighted AODE (Jiang
+        and Zhang 2006).
+    max_entries : int
+        Tables with more entries together are refused before they are allocated.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+
+    Attributes
+    ----------
+    superparents_ : list of tuple of str
+        The superparent of each member.
+    weights_ : ndarray
+        The weight of each member.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> aode = bntk.AODE().fit(rows.drop(columns="lung"), rows["lung"])
+    >>> aode.predict_proba(rows.drop(columns="lung").iloc[:2]).shape
+    (2, 2)
+    >>> aode.member("smoke").dag.parents("bronc")
+    ('smoke', 'lung')
+    """
+
+    _n_superparents: ClassVar[int] = 1
+
+    def member(self, superparent: str) -> BayesianNetwork:  # type: ignore[override]
+        """The one-dependence network of a superparent."""
+        return self._member([superparent])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class A2DE(AveragedClassifier):
+    """Averaged two-dependence estimators (Webb et al. 2012): as :class:`AODE`, with two superparents in each member.
+
+        P(c, x) = sum_ij w_ij P(c) P(x_i, x_j | c) prod_k P(x_k | x_i, x_j, c) / sum_ij w_ij.
+
+    The pairs that take part are those whose two values were seen together at least ``m`` times; where there is none,
+    AODE takes their place. The two superparents of a member play the same part, so ``prior`` smooths their joint table.
+
+    Parameters
+    ----------
+    m : float
+        How often the superparents' values must have been seen together; 0 keeps all members in all rows.
+    weights : {None, "mi"}
+        Members count equally, or by the mutual information of the pair and the class.
+    max_entries : int
+        Tables with more entries together are refused before they are allocated.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+
+    Attributes
+    ----------
+    superparents_ : list of tuple of str
+        The superparents of each member.
+    weights_ : ndarray
+        The weight of each member.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> a2de = bntk.A2DE(m=30).fit(rows.drop(columns="lung"), rows["lung"])
+    >>> a2de.member("smoke", "xray").dag.parents("bronc")
+    ('smoke', 'xray', 'lung')
+    """
+
+    _n_superparents: ClassVar[int] = 2
+
+    def member(self, one: str, other: str) -> BayesianNetwork:  # type: ignore[override]
+        """The two-dependence network of a pair of superparents."""
+        return self._member([one, other])
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _lines(
+    counts: Counts,
+    members: Sequence[tuple[int, ...]],
+    first_contexts: Ints,
+    alpha: Callable[[int, int], Floats],
+) -> Floats:
+    """log P(feature | superparents, class) for each context, class, and state of each feature."""
+    pairs = counts.pairs
+    layout, n = pairs.layout, len(pairs.variables)
+    columns, n_classes = layout.columns, layout.n_classes
+    lines = np.zeros((int(first_contexts[-1]), n_classes, int(columns[-1])))
+    order = len(members[0]) if members else 0
+    if order == 0 and members:
+        for v in range(n):
+            lines[0, :, columns[v] : columns[v + 1]] = pairs.single(v)
+    elif order == 1:
+        run_parallel(lambda i: kernels.spread_pairs(pairs.counts, layout.starts, columns, i, lines), range(n))
+    elif order == 2:
+        starts = np.zeros((n, n), dtype=np.int64)
+        for (i, j), first in zip(members, first_contexts[:-1], strict=True):
+            starts[i, j] = first
+        for i, later in enumerate(counts.triples):
+            kernels.spread_triples(later.counts, later.layout.starts, columns, i, starts, lines)
+    sizes = {int(size) for size in np.diff(first_contexts)}
+    nothing = np.zeros((n_classes, 0))
+    alphas = {
+        size: np.concatenate([nothing, *(alpha(v, n_classes * size) for v in range(n))], axis=1) for size in sizes
+    }
+
+    def finish(m: int) -> None:
+        begin, end = int(first_contexts[m]), int(first_contexts[m + 1])
+        own = np.array(members[m], dtype=np.int64)
+        kernels.counts_to_logs(lines[begin:end], columns, alphas[end - begin], own)
+
+    run_parallel(finish, range(len(members)))
+    return lines
+
+
+def _pairs_after(counter: TableCounter, i: int, max_entries: int) -> PairTables:
+    """The pairs of the features after the i-th, given the class and the i-th feature as one variable."""
+    table, feature = counter.table, counter.variables[i]
+    *_, target = counter.variables
+    both = Variable(target.name, range(target.n_states * feature.n_states))
+    variables = (*counter.variables[i + 1 : -1], both)
+    codes = np.empty((len(variables), table.n_rows), dtype=code_dtype(variables))
+    codes[:-1] = table.codes[i + 1 : -1]
+    known = table.codes[i] < feature.n_states
+    codes[-1] = np.where(known, table.codes[-1].astype(np.int64) * feature.n_states + table.codes[i], both.n_states)
+    return TableCounter(Table._make(codes, variables), counter.weights).pairs(
+        len(variables) - 1, max_entries=max_entries
+    )
+
+
+def _mutual_information(counts: NDArray[np.float64]) -> float:
+    """I(row; column) of a table of counts, in nats."""
+    joint = counts / max(counts.sum(), 1)
+    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    seen = joint > 0
+    return max(0.0, float((joint[seen] * np.log(joint[seen] / independent[seen])).sum()))
+
+
+def _columns(sizes: Sequence[int] | Ints) -> Ints:
+    """Where each of some runs begins, and where the last ends."""
+    return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64))))
+
+
+def _groups(widths: Ints, most: int) -> Ints:
+    """Cut the features into runs with at most so many configurations, unless one alone has more."""
+    most, begins, size = min(most, MOST_SLOTS), [0], 1
+    for j, width in enumerate(widths.tolist()):
+        if size * width > most and j > begins[-1]:
+            begins.append(j)
+            size = 1
+        size *= width
+    return np.array([*begins, len(widths)] if len(widths) else [0], dtype=np.int64)

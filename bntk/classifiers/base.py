@@ -1,0 +1,518 @@
+"""What all classifiers share: reading X and y, the class prior, and everything that derives from the class log scores.
+
+A classifier says how it learns (:meth:`BayesClassifier._learn`) and what the log joint of each class is in a row
+(:meth:`BayesClassifier._log_scores`); labels, probabilities, decisions by cost and the rest are written once, here.
+Most are networks, see :class:`NetworkClassifier`: they say which structures are legal, and the rest is a search.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MethodType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from bntk._threads import using_threads
+from bntk.classifiers.densities import Density, fit_densities
+from bntk.classifiers.features import Features, Rows
+from bntk.cpt import CPT
+from bntk.errors import DataError
+from bntk.graph.dag import DAG
+from bntk.inference.rows import log_joint_rows
+from bntk.learning.counts import TableCounter
+from bntk.learning.learn import learn_structure
+from bntk.learning.parameters import fit, posterior_mean, updated
+from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.learning.scores import Score, by_name
+from bntk.learning.search import Search, SearchResult
+from bntk.learning.space import Space
+from bntk.network import BayesianNetwork
+from bntk.table import Table, Unseen, code_dtype
+from bntk.variable import Variable, is_missing, plain_state
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+
+
+class ScoreOption:
+    """A parameter named ``score`` beside scikit-learn's method of that name.
+
+    ``TAN(score="bic")`` names the score that the structure maximises, and ``tan.score(X, y)`` still measures accuracy,
+    as scikit-learn's tools expect: reading the attribute gives the method, and setting it keeps the parameter.
+    """
+
+    def __init__(self, default: str | Score | None) -> None:
+        self.default = default
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self.default if instance is None else MethodType(ClassifierMixin.score, instance)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__["score"] = value
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BayesClassifier(ClassifierMixin, BaseEstimator):
+    """The base of all classifiers with one class variable.
+
+    Parameters
+    ----------
+    prior : float, "mle", "backoff", Prior or Backoff
+        For the parameters: a number is the Dirichlet alpha of every cell of every table. With ``"backoff"``, the
+        default of classifiers in which features have features as parents, their tables lean on those given the class
+        alone, see :class:`bntk.priors.Backoff`.
+    class_prior : {"empirical", "uniform"} or array_like
+        The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given in the
+        order of ``classes_``.
+    numeric : str or mapping
+        What becomes of columns of numbers. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
+        Irani, ``"width"`` and ``"frequency"`` into ``n_bins`` intervals; ``"category"`` takes each number for a
+        state, ``"bernoulli"`` only whether it is above zero. ``"gaussian"`` and ``"kde"`` leave them numbers, with a
+        density given the class, ``"multinomial"`` takes them for counts of words. A mapping chooses by column, and
+        may give cut points.
+    n_bins : int
+        Intervals for ``"width"`` and ``"frequency"``.
+    missing : {"marginal", "em", "state"}
+        What a missing cell means. ``"marginal"``: nothing is known; it is summed out in prediction, and a row counts
+        for each table in which it is complete. ``"em"``: the same, but the tables are estimated from all observed
+        cells by EM, which is slower and right also where it depends on other cells whether a cell is missing.
+        ``"state"``: being missing says something, and is one more state of each feature that has missing cells in the
+        training rows; the fastest, and the most accurate where cells are not missing at random.
+    unseen : {"missing", "error"}
+        What to do with a state that was not seen by ``fit``.
+    seed : int
+        The same seed gives the same classifier.
+    n_jobs : int, optional
+        Threads; by default those of :func:`bntk.set_threads`; -1 for all cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    features_ : Features
+        How columns become features: their states and cut points.
+    """
+
+    prior: Prior | Backoff | str | float = 1.0
+    class_prior: str | ArrayLike = "empirical"
+    numeric: str | Mapping[str, Any] = "mdl"
+    n_bins: int = 10
+    missing: str = "marginal"
+    unseen: Unseen = "missing"
+    seed: int = 0
+    n_jobs: int | None = None
+
+    # ---------------------------------------------------------------- what a classifier has to say
+
+    @abstractmethod
+    def _learn(self, counter: TableCounter) -> None:
+        """Learn from rows of the discrete features and, last, the class."""
+
+    @abstractmethod
+    def _log_scores(self, table: Table) -> Floats:
+        """log P(class, discrete features) of rows, shape (N, K)."""
+
+    @abstractmethod
+    def _add(self, counter: TableCounter) -> None:
+        """Take more rows into account, without looking for another structure."""
+
+    # ---------------------------------------------------------------- learning
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from rows and their classes.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
+            Missing cells are allowed, see ``missing``.
+        y : array_like of shape (n_rows,)
+            Labels of any type; none may be missing.
+        sample_weight : array_like of shape (n_rows,), optional
+            One non-negative number a row; a row of weight 0 is as good as absent, one of weight 2 as two rows.
+        """
+        with using_threads(self.n_jobs):
+            return self._fit(X, y, sample_weight, None)
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from more rows: the counts are added to those so far, exactly as if all rows had come at once.
+
+        The first call is a ``fit``. What it chose (states, cut points, the structure) is kept by the later ones: a
+        state that it has not seen is taken as missing, unless the column is categorical and declares it.
+
+        Parameters
+        ----------
+        classes : array_like, optional
+            All the classes that will come, where the first rows do not have them all. Later calls may leave it out.
+        """
+        with using_threads(self.n_jobs):
+            if not hasattr(self, "classes_"):
+                return self._fit(X, y, sample_weight, classes)
+            if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+                raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
+            X = self._checked_rows(X, reset=False)
+            labels, weights = self._checked_labels(X, y, sample_weight)
+            rows, codes = self.features_.read(X, self.unseen), self._class_codes(labels)
+            more = [density.updated(rows.numbers, codes, weights) for density in self.densities_]
+            self._add(self._counter(rows, codes, weights))
+            self.densities_: tuple[Density, ...] = tuple(more)
+            return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None) -> Self:
+        X = self._checked_rows(X, reset=True)
+        labels, weights = self._checked_labels(X, y, sample_weight)
+        if weights is not None and (weights == 0).any():  # as if they were not there, for states and cuts, too
+            there = np.flatnonzero(weights)
+            X, labels, weights = _rows_of(X, there), labels[there], weights[there]
+            if not there.size:
+                raise ValueError("every row has the weight 0; at least one must count")
+        self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+        if self.missing not in ("marginal", "em", "state"):
+            raise ValueError(f"missing must be 'marginal', 'em' or 'state', not {self.missing!r}")
+        codes = self._class_codes(labels)
+        self.features_, rows = Features.learn(
+            X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state"
+        )
+        self._class_variable = Variable(_class_name(y, self.features_.names), self.classes_.tolist())
+        self._learn(self._counter(rows, codes, weights))
+        prior = self._dirichlet
+        self.densities_ = fit_densities(
+            self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, prior
+        )
+        return self
+
+    def _counter(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> TableCounter:
+        """The rows with their classes, which come last."""
+        variables = (*self.features_.variables, self._class_variable)
+        both = np.empty((len(variables), len(codes)), dtype=code_dtype(variables))
+        both[:-1], both[-1] = rows.table.codes, codes
+        return TableCounter(Table._make(both, variables), weights)
+
+    def _class_codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
+        codes = np.searchsorted(self.classes_, labels)
+        codes = np.minimum(codes, len(self.classes_) - 1)
+        strange = np.flatnonzero(self.classes_[codes] != labels)
+        if strange.size:
+            row = int(strange[0])
+            label, known = plain_state(labels[row]), self.classes_.tolist()
+            raise ValueError(f"the class {label!r} in row {row} is none of the known ones: {known}")
+        return codes
+
+    def _with_class_prior(self, cpt: CPT) -> CPT:
+        """The class's table with the probabilities that ``class_prior`` asks for, and the counts it has."""
+        chosen = self.class_prior
+        if isinstance(chosen, str) and chosen == "empirical":
+            return cpt
+        k = len(self.classes_)
+        if isinstance(chosen, str) and chosen != "uniform":
+            raise ValueError(f"class_prior={chosen!r} is not known; give 'empirical', 'uniform' or {k} probabilities")
+        values = np.full(k, 1.0 / k) if isinstance(chosen, str) else np.asarray(chosen, dtype=np.float64)
+        if values.shape != (k,) or not (values >= 0).all() or not np.isclose(values.sum(), 1):
+            raise ValueError(f"class_prior must be {k} probabilities that sum to 1, one for each class; got {chosen!r}")
+        if cpt.parents:
+            raise ValueError(
+                f"class_prior cannot be given for a class with parents ({', '.join(v.name for v in cpt.parents)})"
+            )
+        return CPT._trusted(cpt.child, values / values.sum(), (), cpt.counts)
+
+    @property
+    def _dirichlet(self) -> Prior:
+        """The Dirichlet prior of tables that have no feature as a parent."""
+        return as_prior(self._backoff.alpha if self._backoff is not None else self.prior)  # type: ignore[arg-type]
+
+    @property
+    def _backoff(self) -> Backoff | None:
+        """How tables with features as parents lean on simpler ones; None if they do not."""
+        if isinstance(self.prior, str) and self.prior == "backoff":
+            return Backoff()
+        return self.prior if isinstance(self.prior, Backoff) else None
+
+    # ---------------------------------------------------------------- predicting
+
+    def log_joint(self, X: Any) -> Floats:
+        """The log of the joint probability of each class and the observed features of a row, shape (n_rows, n_classes).
+
+        Missing cells are summed out. Where numbers are modelled by densities it is a log density.
+        """
+        with using_threads(self.n_jobs):
+            rows = self._read(X)
+            return self._log_scores(rows.table) + self._log_densities(rows)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The log of the probability of each class in each row, shape (n_rows, n_classes)."""
+        with using_threads(self.n_jobs):
+            rows = self._read(X)
+            scores = self._log_scores(rows.table) + self._log_densities(rows)
+        top = scores.max(axis=1, keepdims=True)
+        impossible = ~np.isfinite(top[:, 0])
+        if impossible.any():  # a row that no class can explain says nothing about the class
+            scores[impossible], top[impossible] = 0.0, 0.0
+        scores -= top
+        scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        return scores
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class in each row, shape (n_rows, n_classes), in the order of ``classes_``.
+
+        Missing cells are summed out exactly; a row that is impossible in every class gets equal probabilities.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any, costs: ArrayLike | None = None) -> NDArray[Any]:
+        """The most probable class of each row, or the one with the least expected cost.
+
+        Parameters
+        ----------
+        costs : array_like of shape (n_classes, n_classes), optional
+            ``costs[i][j]`` is what it costs to say class j when it is class i, in the order of ``classes_``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Of equally good classes the first one in ``classes_``.
+        """
+        check_is_fitted(self)
+        if costs is None:
+            return self.classes_[np.argmax(self.predict_log_proba(X), axis=1)]
+        matrix, k = np.asarray(costs, dtype=np.float64), len(self.classes_)
+        if matrix.shape != (k, k) or not np.isfinite(matrix).all():
+            raise ValueError(f"costs must be a finite array of shape ({k}, {k}), true class by predicted class")
+        return self.classes_[np.argmin(self.predict_proba(X) @ matrix, axis=1)]
+
+    def explain(self, X: Any, of: Any = None, against: Any = None) -> pd.DataFrame:
+        """What each feature of one row adds to the log odds of one class against another.
+
+        Parameters
+        ----------
+        X : data of one row
+        of, against : labels, optional
+            By default the most probable class against the next.
+
+        Returns
+        -------
+        data frame
+            A row for the class prior and one for each feature, with the columns ``state`` and ``log_odds``; these sum
+            to the log odds of the two classes. Features that say nothing are left out, the others are sorted by size.
+        """
+        from bntk.classifiers.explain import explain_row
+
+        return explain_row(self, X, of, against)
+
+    def _log_densities(self, rows: Rows) -> Floats | float:
+        return sum((d.log_density(rows.numbers) for d in self.densities_), start=0.0)
+
+    def _read(self, X: Any) -> Rows:
+        check_is_fitted(self)
+        return self.features_.read(self._checked_rows(X, reset=False), self.unseen)
+
+    # ---------------------------------------------------------------- checking what is given
+
+    def _checked_rows(self, X: Any, reset: bool) -> Any:
+        """X with its number and names of columns checked; lists as an array, data frames and tables as they are."""
+        if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
+            names = list(X.names if isinstance(X, Table) else X)
+            if reset:
+                self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+            elif names != list(getattr(self, "feature_names_in_", self.features_.names)):
+                raise DataError(f"X has the columns {names}; the classifier was fitted with {self.features_.names}")
+            return X
+        if _is_frame(X):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            if not len(X):
+                raise ValueError("Found array with 0 sample(s): X has no rows, but a minimum of 1 is required.")
+            return X
+        X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
+        return _numbers_where_possible(X)
+
+    def _checked_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats | None]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        labels = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "f" and np.isinf(labels).any():
+            raise ValueError("Input y contains infinity")
+        missing = [row for row, label in enumerate(labels) if is_missing(label)] if labels.dtype.kind in "fO" else []
+        if missing:
+            raise ValueError(
+                f"Input y contains NaN or None: the class of row {missing[0]} is missing; leave such rows out, or "
+                "learn from them by EM (bntk.fit_em)"
+            )
+        check_classification_targets(labels)
+        n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
+        if len(labels) != n_rows:
+            raise ValueError(
+                f"X has {n_rows:,} rows, but y has {len(labels):,} labels: inconsistent numbers of samples"
+            )
+        if sample_weight is None:
+            return labels, None
+        weights = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+        return labels, weights
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name, as scikit-learn defines it."""
+        params: dict[str, Any] = super().get_params(deep)
+        if "score" in params:  # the parameter, not the method
+            params["score"] = self.__dict__["score"]
+        return params
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NetworkClassifier(BayesClassifier):
+    """A classifier that is one network: a space of legal structures, a score, and a search.
+
+    Attributes
+    ----------
+    network_ : BayesianNetwork
+        Over the discrete features and the class; answers any query, not just of the class.
+    dag_ : DAG
+    search_ : SearchResult
+        How the structure was found.
+    features_in_use_ : list of str
+        The features on which the class can depend when all others are known, and the continuous ones.
+    """
+
+    prior: Prior | Backoff | str | float = "backoff"
+
+    #: Whether the class log scores are those of ``network_``, so that they are a sum over its families.
+    _is_additive: ClassVar[bool] = True
+
+    @abstractmethod
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        """Which structures are legal."""
+
+    def _find_structure(self, counter: TableCounter) -> SearchResult:
+        """The structure; by default what the search finds in the space by the score."""
+        *features, target = counter.names
+        score: Score = by_name(self.__dict__.get("score", "loglik"))
+        search: str | Search = getattr(self, "search", "auto")
+        space = self._space(tuple(features), target)
+        return learn_structure(counter, score.with_target(target), space, search, seed=self.seed)
+
+    def _learn(self, counter: TableCounter) -> None:
+        self.search_ = self._find_structure(counter)
+        dag, rule = self.search_.dag, self._dirichlet
+        # EM is only for what it can change.
+        missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
+        network = fit(dag, counter.table, rule, weights=counter.weights, missing=missing)
+        leaning = self._backoff is not None and any(_feature_parents(dag))
+        self._base = fit(_without_feature_parents(dag), counter, rule) if leaning else None
+        self._hold(self._backed_off(network))
+
+    def _add(self, counter: TableCounter) -> None:
+        table, weights = counter.table, counter.weights
+        self._base = None if self._base is None else updated(self._base, table, weights)
+        self._hold(self._backed_off(updated(self.network_, table, weights)))
+
+    def _backed_off(self, network: BayesianNetwork) -> BayesianNetwork:
+        """The network with tables that lean on those without features as parents, if that is asked for."""
+        if self._backoff is None or self._base is None:
+            return network
+        rows = self._backoff.rows
+        cpts = [
+            cpt if len(cpt.parents) == len(base.parents) else _leaning(cpt, rows * base.values)
+            for cpt, base in zip(network.cpts, self._base.cpts, strict=True)
+        ]
+        return BayesianNetwork(network.dag, cpts, prior=network.prior)
+
+    def _hold(self, network: BayesianNetwork) -> None:
+        """Take a fitted network, with the class prior that is asked for."""
+        *others, last = network.cpts
+        self.network_ = BayesianNetwork(network.dag, [*others, self._with_class_prior(last)], prior=network.prior)
+
+    @property
+    def dag_(self) -> DAG:
+        """The structure."""
+        check_is_fitted(self)
+        return self.network_.dag
+
+    @property
+    def features_in_use_(self) -> list[str]:
+        """The features on which the class depends when all others are known, and the continuous ones."""
+        blanket = self.dag_.markov_blanket(self._class_variable.name)
+        return [name for name in self.features_.names if name in blanket or name in self.features_.continuous]
+
+    def _log_scores(self, table: Table) -> Floats:
+        return log_joint_rows(self.network_, self._with_open_class(table), len(self.network_.cpts) - 1)
+
+    def _with_open_class(self, table: Table) -> NDArray[Any]:
+        """The codes of features with the class, missing everywhere, below them."""
+        variables = self.network_.variables
+        codes = np.empty((len(variables), table.n_rows), dtype=code_dtype(variables))
+        codes[:-1], codes[-1] = table.codes, variables[-1].n_states
+        return codes
+
+
+def _feature_parents(dag: DAG) -> list[list[int]]:
+    """The parents of each node but the class, which is the last node."""
+    target = len(dag.nodes) - 1
+    return [[u for u in parents if u != target] for parents in dag.parent_indices]
+
+
+def _leaning(cpt: CPT, pseudo: Floats) -> CPT:
+    """A table with pseudo-counts for its last axes: the class, where it is a parent, is the last one."""
+    return CPT._trusted(cpt.child, posterior_mean(cpt.counts, pseudo), cpt.parents, cpt.counts)  # type: ignore[arg-type]
+
+
+def _without_feature_parents(dag: DAG) -> DAG:
+    target = dag.nodes[-1]
+    return DAG(dag.nodes, [(tail, head) for tail, head in dag.arcs if tail == target])
+
+
+# ---- small things about what users give ------------------------------------------------------------------------------
+
+
+def _is_frame(X: Any) -> bool:
+    import narwhals as nw
+
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def _numbers_where_possible(X: NDArray[Any]) -> NDArray[Any]:
+    """An array of objects that are all numbers, as numbers."""
+    if X.dtype.kind != "O":
+        return X
+    for value in X.flat:
+        if not isinstance(value, (str, bytes, int, float, bool, np.generic)) and not is_missing(value):
+            raise TypeError(f"argument must be a string or a number, not {value!r}: every cell of X is one label")
+    try:
+        return X.astype(np.float64) if not any(isinstance(value, (str, bytes)) for value in X.flat) else X
+    except (TypeError, ValueError):
+        return X
+
+
+def _n_rows(X: Any) -> int:
+    return len(next(iter(X.values()))) if isinstance(X, Mapping) else len(X)
+
+
+def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
+    if isinstance(X, Table):
+        return X.take(rows)
+    if isinstance(X, Mapping):
+        return {name: _safe_indexing(column, rows) for name, column in X.items()}
+    return _safe_indexing(X, rows)
+
+
+def _class_name(y: Any, features: tuple[str, ...]) -> str:
+    """The name of y where it has one, else ``class``."""
+    name = getattr(y, "name", None)
+    name = name if isinstance(name, str) and name.strip() else "class"
+    while name in features:
+        name += "_"
+    return name

@@ -1,0 +1,208 @@
+"""Densities of features that stay numbers, given the class: each adds its log to the class log scores.
+
+A density keeps what it has counted, so that more rows can be added exactly; a missing number adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk._threads import n_threads, run_parallel, spans
+from bntk.classifiers.kde import KernelDensity
+from bntk.errors import DataError
+from bntk.learning.parameters import posterior_mean
+from bntk.learning.priors import Prior
+from bntk.variable import Variable
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Rows whose scores are in the cache together.
+ROWS_AT_ONCE = 4096
+LARGEST = float(np.finfo(np.float64).max)
+#: The share of the largest variance that is added to all variances, as in scikit-learn's GaussianNB.
+VARIANCE_FLOOR = 1e-9
+
+
+class Density(Protocol):
+    """A model of some continuous features given the class."""
+
+    def log_density(self, numbers: Floats) -> Floats:
+        """The log density of each row in each class, shape (n_rows, n_classes); a missing number adds nothing."""
+
+    def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> Density:
+        """The same with more rows taken into account."""
+
+
+def fit_densities(
+    continuous: Mapping[str, str], numbers: Floats, classes: Ints, n_classes: int, weights: Floats | None, prior: Prior
+) -> tuple[Density, ...]:
+    """One density for each kind that is asked for."""
+    found: list[Density] = []
+    for kind in ("gaussian", "kde", "multinomial"):
+        chosen = [(name, row) for row, (name, way) in enumerate(continuous.items()) if way == kind]
+        if not chosen:
+            continue
+        columns = Columns(tuple(name for name, _ in chosen), np.array([row for _, row in chosen]))
+        if kind == "multinomial":
+            empty: Density = Multinomial(columns, prior, np.zeros((len(chosen), n_classes)))
+        elif kind == "gaussian":
+            empty = Gaussian(columns, *np.zeros((3, len(chosen), n_classes)))
+        else:
+            empty = OfKernels(columns, tuple(KernelDensity.empty(n_classes) for _ in chosen))
+        found.append(empty.updated(numbers, classes, weights))
+    return tuple(found)
+
+
+class Columns(NamedTuple):
+    """The features of a density: their names, and their rows among all numbers."""
+
+    names: tuple[str, ...]
+    rows: NDArray[np.intp]
+
+    def of(self, numbers: Floats, low: float = -LARGEST) -> Floats:
+        """Their numbers, if all are finite and from ``low``."""
+        from bntk.classifiers.density_kernels import first_beyond
+
+        own = numbers if len(self.rows) == len(numbers) else numbers[self.rows]
+        f, row = first_beyond(own, low, LARGEST)
+        if f >= 0:
+            why = "multinomial counts are finite numbers from 0" if low == 0 else "densities are of finite numbers"
+            raise DataError(f"column {self.names[f]!r} holds {own[f, row]:g} in row {row}; {why}")
+        return own
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """A normal distribution for each feature and class: weights, means and sums of squared deviations, (F, K) each.
+
+    All variances are raised by 1e-9 of the largest variance of a feature, as scikit-learn's GaussianNB does; the
+    variance is that of all rows so far, with their weights. A class without numbers has the distribution of all rows.
+    """
+
+    columns: Columns
+    totals: Floats
+    means: Floats
+    squares: Floats
+
+    def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> Gaussian:
+        """The moments of two sets of rows, merged by the formula of Chan, Golub and LeVeque (1979)."""
+        from bntk.classifiers.density_kernels import add_moments
+
+        own = self.columns.of(numbers)
+        weights = np.ones(len(classes)) if weights is None else weights
+        more, means, squares = np.zeros((3, *self.totals.shape))
+        pieces = spans(len(own), n_threads())
+        run_parallel(lambda span: add_moments(own, classes, weights, *span, more, means, squares), pieces)
+        return Gaussian(self.columns, *_merged((self.totals, self.means, self.squares), (more, means, squares)))
+
+    def parameters(self) -> tuple[Floats, Floats]:
+        """The means and variances, (F, K) each; NaN for a feature without any number."""
+        whole = tuple(part[:, :1] for part in (self.totals, self.means, self.squares))
+        for k in range(1, self.totals.shape[1]):
+            whole = _merged(whole, tuple(part[:, k : k + 1] for part in (self.totals, self.means, self.squares)))
+        total, mean, squares = whole
+        of_all = np.divide(squares, total, out=np.full_like(total, np.nan), where=total > 0)
+        variances = np.divide(
+            self.squares, self.totals, out=np.repeat(of_all, self.totals.shape[1], 1), where=self.totals > 0
+        )
+        largest = np.nanmax(of_all, initial=0.0)
+        # Where all numbers are alike, any positive variance says the same of every class.
+        floor = max(VARIANCE_FLOOR * (largest or 1.0), 1e-300)
+        return np.where(self.totals > 0, self.means, mean), variances + floor
+
+    def log_density(self, numbers: Floats) -> Floats:
+        """The sum of the log densities of the features."""
+        from bntk.classifiers.density_kernels import add_gaussian
+
+        own = self.columns.of(numbers)
+        means, variances = self.parameters()
+        known = np.isfinite(variances)
+        precisions = np.where(known, 0.5 / variances, 0.0)
+        constants = np.where(known, -0.5 * np.log(2.0 * np.pi * variances), 0.0)
+        out = np.zeros((means.shape[1], own.shape[1]))
+        run_parallel(lambda span: add_gaussian(own, means, precisions, constants, *span, out), _row_spans(own))
+        return out.T
+
+
+Moments = tuple[Floats, ...]
+
+
+def _merged(ours: Moments, theirs: Moments) -> Moments:
+    """Weight, mean and squared deviations of two sets of rows together."""
+    (n, mean, squares), (m, other, more) = ours, theirs
+    total = n + m
+    share = np.divide(m, total, out=np.zeros_like(total), where=total > 0)
+    apart = other - mean
+    return total, mean + share * apart, squares + more + n * share * apart * apart
+
+
+@dataclass(frozen=True, eq=False)
+class Multinomial:
+    """Counts of words in a bag, all features together: P(word | class), from the counts (F, K) and the Dirichlet prior.
+
+    The length of a bag says nothing about the class, and its multinomial coefficient, which is the same for all
+    classes, is left out. A missing count is as good as none: the word was not drawn.
+    """
+
+    columns: Columns
+    prior: Prior
+    counts: Floats
+
+    def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> Multinomial:
+        """The counts of more rows added."""
+        from bntk.classifiers.density_kernels import add_counts
+
+        own, counts = self.columns.of(numbers, low=0.0), self.counts.copy()
+        weights = np.ones(len(classes)) if weights is None else weights
+        run_parallel(lambda span: add_counts(own, classes, weights, *span, counts), spans(len(own), n_threads()))
+        return Multinomial(self.columns, self.prior, counts)
+
+    def log_probabilities(self) -> Floats:
+        """log P(word | class), shape (F, K)."""
+        words = Variable("word", self.columns.names)
+        alpha = self.prior.alpha(words, self.counts.shape[1])
+        with np.errstate(divide="ignore"):
+            return np.log(posterior_mean(self.counts.T, alpha)).T
+
+    def log_density(self, numbers: Floats) -> Floats:
+        """The log probability of the words of each row, but for its multinomial coefficient."""
+        from bntk.classifiers.density_kernels import add_words
+
+        own, log_p = self.columns.of(numbers, low=0.0), np.ascontiguousarray(self.log_probabilities())
+        out = np.zeros((log_p.shape[1], own.shape[1]))
+        run_parallel(lambda span: add_words(own, log_p, *span, out), _row_spans(own))
+        return out.T
+
+
+@dataclass(frozen=True, eq=False)
+class OfKernels:
+    """A kernel density for each feature."""
+
+    columns: Columns
+    features: tuple[KernelDensity, ...]
+
+    def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> OfKernels:
+        """The points of more rows added."""
+        own = self.columns.of(numbers)
+        more = run_parallel(
+            lambda pair: pair[0].updated(pair[1], classes, weights), zip(self.features, own, strict=True)
+        )
+        return OfKernels(self.columns, tuple(more))
+
+    def log_density(self, numbers: Floats) -> Floats:
+        """The sum of the log densities of the features."""
+        own = self.columns.of(numbers)
+        out = np.zeros((self.features[0].n_classes, own.shape[1]))
+        for feature, column in zip(self.features, own, strict=True):
+            feature.add_log_density(column, out)
+        return out.T
+
+
+def _row_spans(numbers: Floats) -> list[tuple[int, int]]:
+    return spans(numbers.shape[1], -(-numbers.shape[1] // ROWS_AT_ONCE))

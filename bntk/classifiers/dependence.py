@@ -1,0 +1,169 @@
+"""Classifiers whose features depend on a few others: k-dependence, its selective form, and one superparent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.stepwise import StepwiseClassifier, alpha_of
+from bntk.learning import spaces
+from bntk.learning.counts import TableCounter
+from bntk.learning.scores import LOO, LogLikelihood, Score
+from bntk.learning.search import GreedyAdditions, KDependence, Search, SearchResult
+from bntk.learning.search.selective import SelectiveKDependence
+from bntk.learning.search.stepwise import StepwiseSearch
+from bntk.learning.space import Space
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KDB(StepwiseClassifier):
+    """K-dependence Bayesian classifier: the class and at most k features are the parents of a feature (Sahami 1996).
+
+    Features are ordered by their mutual information with the class, and each takes as parents those k before it that
+    tell most about it given the class: the largest conditional mutual information. All of this is known from the
+    counts of pairs, without a search.
+
+    Parameters
+    ----------
+    k : int
+        The most features that are parents of a feature; 0 is naive Bayes.
+    search : {"sahami", "hc"} or Search
+        ``"hc"`` adds arcs to naive Bayes one by one, as long as the score gains, as ``kdb`` of R's bnclassify does.
+    score : str or Score, optional
+        For ``"hc"``, by default the accuracy in ten folds. Sahami's algorithm has no use for it.
+    epsilon : float
+        For ``"hc"``: the least gain of an arc, in units of the score.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> kdb = bntk.KDB(2).fit(rows.drop(columns="dysp"), rows["dysp"])
+    >>> kdb.dag_.parents("either")
+    ('smoke', 'lung', 'dysp')
+    """
+
+    k: int = field(default=2, kw_only=False)
+    search: str | Search = "sahami"
+
+    def _own_searches(self) -> Mapping[str, Search]:
+        return {"sahami": KDependence(self.k), "auto": KDependence(self.k), "hc": GreedyAdditions(epsilon=self.epsilon)}
+
+    def _default_score(self, counter: TableCounter) -> Score:
+        if isinstance(self._chosen_search(), StepwiseSearch):
+            return super()._default_score(counter)
+        return LogLikelihood(missing="average")
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return spaces.kdb(features, target, _whole("k", self.k))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SelectiveKDB(NetworkClassifier):
+    """K-dependence Bayesian classifier that chooses its features and its k (Martínez, Webb, Chen and Zaidi 2016).
+
+    As in :class:`KDB` the features are ordered by their mutual information with the class. Then each row is predicted
+    from all others, with the first features only, for each number of features and each k: the two with the least loss
+    are chosen. Nothing is refitted; all of it takes the time of a few predictions.
+
+    Parameters
+    ----------
+    max_k : int
+        The largest k.
+    loss : {"rmse", "log", "zero_one"}
+        What is to be small in leave-one-out: the root mean squared error of the probability of the true class, the
+        mean negative log of it, or the share of rows with another label. Of equals, the smaller k is taken, then fewer
+        features.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+
+    Attributes
+    ----------
+    k_ : int
+        The chosen k.
+    n_features_used : int
+        How many features are children of the class; the others have no arcs.
+
+    References
+    ----------
+    A. M. Martínez, G. I. Webb, S. Chen and N. A. Zaidi (2016). Scalable learning of Bayesian network classifiers.
+    Journal of Machine Learning Research 17, 1-35.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> chosen = bntk.SelectiveKDB(3).fit(rows.drop(columns="dysp"), rows["dysp"])
+    >>> chosen.k_, chosen.n_features_used
+    (3, 4)
+    """
+
+    max_k: int = field(default=5, kw_only=False)
+    loss: str = "rmse"
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return spaces.augmented(features, target, "kdb", "discard", k=_whole("max_k", self.max_k))
+
+    def _find_structure(self, counter: TableCounter) -> SearchResult:
+        *features, target = counter.names
+        score = LOO(target, alpha=alpha_of(self))
+        search = SelectiveKDependence(self.max_k, self.loss)
+        found = search.run(score.evaluator(counter), self._space(tuple(features), target))
+        self.k_ = max((len(row) - 1 for row in found.dag.parent_indices if row), default=0)
+        return found
+
+    @property
+    def n_features_used(self) -> int:
+        """How many features are children of the class."""
+        return sum(1 for row in self.dag_.parent_indices if row)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SPODE(NetworkClassifier):
+    """Superparent one-dependence estimator: the class and one feature are the parents of all other features.
+
+    The average over all superparents is AODE; here it is the best one.
+
+    Parameters
+    ----------
+    superparent : str, optional
+        The feature; by default the best by ``score``, of equal ones the first.
+    score : str or Score
+        Any score; ``"loo"`` is the log-likelihood of the classes in leave-one-out.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+
+    References
+    ----------
+    E. Keogh and M. Pazzani (2002). Learning the structure of augmented Bayesian classifiers. International Journal on
+    Artificial Intelligence Tools 11, 587-601.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> bntk.SPODE().fit(rows.drop(columns="dysp"), rows["dysp"]).superparent_
+    'smoke'
+    """
+
+    superparent: str | None = None
+    score: str | Score = ScoreOption("loo")  # type: ignore[assignment]
+    search = "star"  # there is no other
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return spaces.spode(features, target, superparent=self.superparent)
+
+    @property
+    def superparent_(self) -> str | None:
+        """The superparent, which is the only feature without a feature as parent; None when there is no feature."""
+        orphans = [name for name in self.dag_.nodes[:-1] if len(self.dag_.parents(name)) == 1]
+        return orphans[0] if orphans else None
+
+
+def _whole(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} is a number of parents, a whole number from 0; got {value!r}")
+    return value

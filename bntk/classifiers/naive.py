@@ -1,0 +1,132 @@
+"""Naive Bayes: the features are independent of each other given the class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk._threads import n_threads, run_parallel, spans
+from bntk.classifiers.base import NetworkClassifier
+from bntk.graph.dag import DAG
+from bntk.learning import spaces
+from bntk.learning.counts import TableCounter
+from bntk.learning.parameters import fit, updated
+from bntk.learning.priors import Backoff, Prior
+from bntk.learning.search import SearchResult
+from bntk.learning.space import Space
+from bntk.network import BayesianNetwork
+from bntk.table import Table
+
+Floats = NDArray[np.float64]
+
+#: Rows whose scores are in the cache together.
+ROWS_AT_ONCE = 4096
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NaiveBayes(NetworkClassifier):
+    """Naive Bayes: the class is the only parent of every feature (Minsky 1961).
+
+    With ``numeric="gaussian"`` it is Gaussian naive Bayes, with ``"kde"`` the flexible naive Bayes of John and Langley
+    (1995), with ``"bernoulli"`` and ``"multinomial"`` the two event models for words in documents; a mapping mixes them
+    by column. A missing cell adds nothing, which is exact.
+
+    Parameters
+    ----------
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+
+    Notes
+    -----
+    ``prior`` smooths the class probabilities, too. So ``NaiveBayes(numeric="gaussian", prior="mle")`` gives the
+    probabilities of scikit-learn's ``GaussianNB``; its ``MultinomialNB`` and ``BernoulliNB`` smooth the features alone,
+    which is ``prior=alpha`` with the relative frequencies of the classes as ``class_prior``. The bandwidth of ``"kde"``
+    is explained in :mod:`bntk.classifiers.kde`.
+
+    Examples
+    --------
+    >>> import bntk, pandas as pd
+    >>> X = pd.DataFrame({"outlook": ["sunny", "sunny", "rain", "rain"], "wind": ["no", "yes", "no", "yes"]})
+    >>> nb = bntk.NaiveBayes().fit(X, ["play", "stay", "stay", "stay"])
+    >>> nb.predict(X)
+    array(['play', 'stay', 'stay', 'stay'], dtype='<U4')
+    >>> nb.predict_proba(X.iloc[:1]).round(3)
+    array([[0.581, 0.419]])
+
+    Numbers and states together:
+
+    >>> X["degrees"] = [29.0, 24.0, 16.0, 18.0]
+    >>> bntk.NaiveBayes(numeric="gaussian").fit(X, ["play", "play", "stay", "stay"]).predict(X)
+    array(['play', 'play', 'stay', 'stay'], dtype='<U4')
+    """
+
+    prior: Prior | Backoff | str | float = 1.0
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return spaces.naive_bayes(features, target)
+
+    def _find_structure(self, counter: TableCounter) -> SearchResult:
+        *features, target = counter.names  # the only structure in the space
+        return SearchResult(DAG(counter.names, [(target, name) for name in features]), float("nan"), "given structure")
+
+    def _learn(self, counter: TableCounter) -> None:
+        self.search_ = self._find_structure(counter)
+        # A missing cell of a leaf says nothing about its table: the available rows give what EM would.
+        self._hold(fit(self.search_.dag, counter, self._dirichlet, missing="available"))
+
+    def _add(self, counter: TableCounter) -> None:
+        self._hold(updated(self.network_, counter.table, counter.weights))
+
+    def _log_tables(self) -> LogTables:
+        """The terms that features add to the log scores."""
+        return log_tables(self.network_)
+
+    def _log_scores(self, table: Table) -> Floats:
+        return self._log_tables().scores(table.codes)
+
+
+class LogTables(NamedTuple):
+    """log P(class), and log P(feature | class) of all features in the form that the kernels read."""
+
+    log_prior: Floats
+    tables: Floats
+    starts: NDArray[np.int64]
+
+    def scores(self, codes: NDArray[Any]) -> Floats:
+        """log P(class) plus the terms of all features in each row, shape (n_rows, n_classes)."""
+        from bntk.classifiers.naive_kernels import add_log_terms
+
+        out = np.repeat(self.log_prior[:, None], codes.shape[1], axis=1)
+        pieces = spans(codes.shape[1], -(-codes.shape[1] // ROWS_AT_ONCE))
+        run_parallel(lambda span: add_log_terms(codes, self.tables, self.starts, *span, out), pieces)
+        return out.T
+
+    def sums(self, codes: NDArray[Any], factors: Floats) -> Floats:
+        """For each feature the sum over rows and classes of its terms times ``factors``, shape (n_rows, n_classes)."""
+        from bntk.classifiers.naive_kernels import sum_log_terms
+
+        out, by_class = np.zeros(len(codes)), np.ascontiguousarray(factors.T)
+        pieces = spans(len(out), n_threads())
+        run_parallel(lambda span: sum_log_terms(codes, self.tables, self.starts, by_class, *span, out), pieces)
+        return out
+
+    def weighted(self, weights: Floats) -> LogTables:
+        """The terms of each feature times its weight."""
+        return self._replace(tables=self.tables * np.repeat(weights, np.diff(self.starts)))
+
+
+def log_tables(network: BayesianNetwork) -> LogTables:
+    """The log tables of a naive Bayes network, whose class comes last; made once for each network."""
+    if "naive" not in network._cache:
+        *features, target = network.cpts
+        nothing = np.zeros((target.child.n_states, 1))  # what a missing cell adds
+        with np.errstate(divide="ignore"):
+            logs = [np.hstack([np.log(cpt.values), nothing]).ravel() for cpt in features]
+            log_prior = np.log(target.values)
+        starts = np.cumsum([0, *(len(table) for table in logs)], dtype=np.int64)
+        network._cache["naive"] = LogTables(log_prior, np.concatenate([*logs, []]), starts)
+    found: LogTables = network._cache["naive"]
+    return found

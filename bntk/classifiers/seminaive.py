@@ -1,0 +1,72 @@
+"""Semi-naive Bayes: features that depend on each other are joined, and features that do not help are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bntk.classifiers.stepwise import StepwiseClassifier
+from bntk.learning import spaces
+from bntk.learning.counts import TableCounter
+from bntk.learning.scores import BIC, Score
+from bntk.learning.search import BackwardJoining, ForwardJoining, Search
+from bntk.learning.space import Space
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SemiNaiveBayes(StepwiseClassifier):
+    """Semi-naive Bayes: groups of features, independent of each other given the class (Pazzani 1996).
+
+    The features of a group depend on each other without restriction, as if they were one feature with the combinations
+    of their states. Features may be left out.
+
+    Parameters
+    ----------
+    search : {"fssj", "bsej", "filter"} or Search
+        ``"fssj"`` (forward sequential selection and joining) begins without features and brings in one at each step,
+        alone or into a group. ``"bsej"`` (backward sequential elimination and joining) begins with naive Bayes and
+        leaves out a feature, or joins two groups, at each step. Both are wrappers: they predict with each structure.
+        ``"filter"`` goes the way of ``"bsej"`` by a local measure, without predictions: a feature goes out when its
+        mutual information with the class is not worth the parameters that it costs, and two groups are joined when
+        their mutual information given the class is. The best of both is done first.
+    score : str or Score, optional
+        What a step must improve. By default the accuracy in ten folds; for ``"filter"`` BIC, whose two parts are the
+        information and the price of parameters.
+    epsilon : float
+        The least gain of a step, in units of the score.
+    max_parents : int, optional
+        The most parents of a feature, the class included: as many features can be in a group.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+
+    Examples
+    --------
+    The class is the exclusive or of two features; the third is noise.
+
+    >>> import bntk, numpy as np
+    >>> X = np.random.default_rng(1).integers(2, size=(500, 3))
+    >>> y = X[:, 0] ^ X[:, 1]
+    >>> semi = bntk.SemiNaiveBayes(search="bsej", numeric="category").fit(X, y)
+    >>> [step.what for step in semi.search_.trace]
+    ['start', 'join x0 to x1']
+    >>> float(semi.score(X, y)), float(bntk.NaiveBayes(numeric="category").fit(X, y).score(X, y)) < 0.7
+    (1.0, True)
+    """
+
+    search: str | Search = "fssj"
+    max_parents: int | None = None
+
+    def _own_searches(self) -> Mapping[str, Search]:
+        return {
+            "fssj": ForwardJoining(epsilon=self.epsilon),
+            "bsej": BackwardJoining(epsilon=self.epsilon),
+            "filter": BackwardJoining(epsilon=self.epsilon),
+        }
+
+    def _default_score(self, counter: TableCounter) -> Score:
+        if isinstance(self.search, str) and self.search == "filter":
+            return BIC(missing="average")  # with missing cells it is misled less
+        return super()._default_score(counter)
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return spaces.augmented(features, target, "dag", "discard", max_parents=self.max_parents)

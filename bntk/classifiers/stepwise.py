@@ -1,0 +1,70 @@
+"""Classifiers whose structure can be found by steps that are judged by how well they predict: wrappers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.learning.counts import TableCounter
+from bntk.learning.learn import learn_structure
+from bntk.learning.priors import Dirichlet
+from bntk.learning.scores import Accuracy, LogLikelihood, Score, by_name
+from bntk.learning.search import Search, SearchResult
+from bntk.learning.search.stepwise import StepwiseSearch
+
+#: The usual number of folds.
+FOLDS = 10
+
+
+def alpha_of(classifier: NetworkClassifier) -> float:
+    """What a predictive score is to add to each count: as the prior of the classifier does, where that is a number."""
+    prior = classifier._dirichlet
+    if isinstance(prior, Dirichlet) and isinstance(prior.value, (int, float)) and prior.value > 0:
+        return float(prior.value)
+    return 1.0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StepwiseClassifier(NetworkClassifier):
+    """A classifier with searches of its own, and the score that suits each of them.
+
+    Parameters
+    ----------
+    score : str or Score, optional
+        By default :class:`~bntk.scores.Accuracy` in ten stratified folds for searches that go by steps, with the
+        classifier's ``prior`` where that is a number, and its ``seed``.
+    search : str or Search
+    epsilon : float
+        For searches that go by steps: the least gain of a step.
+    """
+
+    score: str | Score | None = ScoreOption(None)  # type: ignore[assignment]
+    search: str | Search = "auto"
+    epsilon: float = 0.01
+
+    @abstractmethod
+    def _own_searches(self) -> Mapping[str, Search]:
+        """The searches that the classifier has names for."""
+
+    def _chosen_search(self) -> str | Search:
+        if isinstance(self.search, str):
+            return self._own_searches().get(self.search, self.search)
+        return self.search
+
+    def _chosen_score(self, counter: TableCounter) -> Score:
+        given: str | Score | None = self.__dict__["score"]
+        return self._default_score(counter) if given is None else by_name(given)
+
+    def _default_score(self, counter: TableCounter) -> Score:
+        """What suits the search."""
+        if not isinstance(self._chosen_search(), StepwiseSearch):
+            return LogLikelihood()
+        folds = FOLDS if counter.n_rows > FOLDS else "loo"
+        return Accuracy(folds=folds, alpha=alpha_of(self), seed=self.seed)
+
+    def _find_structure(self, counter: TableCounter) -> SearchResult:
+        *features, target = counter.names
+        score, space = self._chosen_score(counter).with_target(target), self._space(tuple(features), target)
+        return learn_structure(counter, score, space, self._chosen_search(), seed=self.seed)

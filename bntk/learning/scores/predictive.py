@@ -1,0 +1,208 @@
+"""Scores of a structure as a classifier: how well the class of a row is predicted from rows that are not that row.
+
+They look at log p(c | a, D', S): the class c of a row given its other cells a, with the parameters
+theta_ijk = (N_ijk + alpha) / (N_ij + r alpha) counted on rows D' that the row is not among. The scores differ in D'.
+Only the families that contain the class matter, and the counts of the rows that are left out are subtracted from the
+tables: nothing is refitted. The class may be anywhere in the DAG; it may have parents.
+
+Missing cells: rows whose class is missing are left out entirely. A row counts for a family when it is complete in it
+(available cases). In a row, a family whose child is missing adds nothing, which is exact for a child without children;
+where feature parents are missing, theta is that of the table summed over these parents. To sum out missing cells
+exactly would tie the families of a row together: a move could no longer be judged by the families that it changes.
+
+References
+----------
+M. Mach and M. Mráz. Quality measures for Bayesian network classifier design, eqs. 10 to 13.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.graph.dag import DAG
+from bntk.learning.counts import Counter
+from bntk.learning.scores import leaving_out
+from bntk.learning.scores.base import Score
+
+if TYPE_CHECKING:
+    from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
+
+# Beyond these, products of ratios of probabilities could overflow.
+LEAST_ALPHA, MOST_ALPHA = 1e-30, 1e30
+
+
+class PredictiveScore(Score):
+    """A score that predicts the class of each row from other rows.
+
+    Every such score is a frozen dataclass with at least these fields.
+
+    Attributes
+    ----------
+    target : str or None
+        The class variable. None is filled in by classifiers; see :meth:`with_target`.
+    alpha : float
+        What is added to each count; above zero.
+    """
+
+    target: str | None
+    alpha: float
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.alpha, (int, float, np.number)) and LEAST_ALPHA <= self.alpha <= MOST_ALPHA):
+            raise ValueError(
+                f"alpha must be a number above 0 (from {LEAST_ALPHA:g} to {MOST_ALPHA:g}), not {self.alpha!r}: a "
+                "prediction must not be impossible because some rows were left out"
+            )
+
+    def with_target(self, target: str) -> Self:
+        """The same score of another class variable.
+
+        >>> LOO(alpha=0.5).with_target("class")
+        LOO(target='class', alpha=0.5)
+        """
+        return replace(self, target=target)  # type: ignore[type-var]  # every subclass is a dataclass
+
+    @abstractmethod
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+        """Which rows are left out together, for the classes ``y`` of the rows that are ``kept``."""
+
+    def row_weights(self, plan: leaving_out.Plan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each row of the plan counts in the value; ``weights`` are those of the data."""
+        return weights[plan.order]
+
+    def evaluator(
+        self, counter: Counter, dag: DAG | None = None, *, arc_weights: NDArray[np.float64] | None = None
+    ) -> PredictiveEvaluator:
+        """An evaluator of this score on the rows of a counter, which must be in memory; see :meth:`Score.evaluator`."""
+        from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
+
+        return PredictiveEvaluator(self, counter, dag, arc_weights=arc_weights)
+
+
+@dataclass(frozen=True)
+class LOO(PredictiveScore):
+    """Leave-one-out: sum_i log p(c_i | a_i, D without row i, S); Mach and Mráz, eq. 12.
+
+    Rows with weights are left out with their whole weight, and count by it.
+
+    Parameters
+    ----------
+    target : str, optional
+        The class variable.
+    alpha : float
+        What is added to each count.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> data = {"fruit": ["apple", "pear", "pear"], "colour": ["red", "green", "green"]}
+    >>> round(bntk.score("fruit; colour", data, LOO("fruit")), 4)  # log(1/4) + 2 log(1/2)
+    -2.7726
+    >>> round(bntk.score("fruit -> colour", data, LOO("fruit")), 4)  # log(2/5) + 2 log(2/3)
+    -1.7272
+    """
+
+    target: str | None = None
+    alpha: float = 1.0
+    name = "loo"
+
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+        """Each row alone is left out."""
+        return leaving_out.leave_one_out(y)
+
+
+@dataclass(frozen=True)
+class LC(PredictiveScore):
+    """Local criterion, one row after the other: sum_i log p(c_i | a_i, rows before i, S); Mach and Mráz, eq. 11.
+
+    The order of the rows matters: by default it is that of the table. With rows that are sorted by class, or come from
+    a process that changes, that is not what you want: ``shuffle`` them.
+
+    Parameters
+    ----------
+    target : str, optional
+        The class variable.
+    alpha : float
+        What is added to each count.
+    shuffle : int, optional
+        The seed of a random order.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> data = {"fruit": ["apple", "pear", "pear"], "colour": ["red", "green", "green"]}
+    >>> round(bntk.score("fruit; colour", data, LC("fruit")), 4)  # log(1/2) + log(1/3) + log(2/4)
+    -2.4849
+    """
+
+    target: str | None = None
+    alpha: float = 1.0
+    shuffle: int | None = None
+    name = "lc"
+
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+        """Each row and all after it are left out."""
+        return leaving_out.one_after_the_other(y, self.shuffle)
+
+
+class FoldScore(PredictiveScore):
+    """A predictive score that leaves out folds; its fields are those of :class:`CV`."""
+
+    folds: Any
+    repeats: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        folds, repeats = leaving_out.check_folds(self.folds, self.repeats)
+        object.__setattr__(self, "folds", folds)
+        object.__setattr__(self, "repeats", repeats)
+
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+        """Each fold is left out, in each repeat."""
+        if self.folds == "loo":
+            return leaving_out.leave_one_out(y)
+        return leaving_out.in_folds(leaving_out.fold_numbers(self.folds, self.repeats, y, kept, self.seed))
+
+
+@dataclass(frozen=True)
+class CV(FoldScore):
+    """Cross-validation: the sum over repeats, folds and rows l of a fold of log p(c_l | a_l, the other folds, S).
+
+    Mach and Mráz, eq. 13. With as many folds as rows it is :class:`LOO`.
+
+    Parameters
+    ----------
+    folds : int, integer array of shape (rows,) or (repeats, rows), or "loo"
+        How many folds; they are stratified: of each class all have the same number of rows, or one more. Or the fold
+        of each row of the data. ``"loo"`` leaves out each row alone.
+    repeats : int
+        How often rows are divided anew.
+    target : str, optional
+        The class variable.
+    alpha : float
+        What is added to each count.
+    seed : int
+        The same seed gives the same folds.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.sprinkler().sample(200, seed=1)
+    >>> score = CV(folds=5, target="rain")
+    >>> wet, sprinkler = (bntk.score(f"rain -> {x}", rows, score) for x in ("wet", "sprinkler"))
+    >>> wet > sprinkler
+    True
+    """
+
+    folds: Any = 10
+    repeats: int = 1
+    target: str | None = None
+    alpha: float = 1.0
+    seed: int = 0
+    name = "cv"

@@ -1,0 +1,158 @@
+"""Sahami's k-dependence classifiers: parents straight from mutual informations, without a search.
+
+References
+----------
+M. Sahami (1996). Learning limited dependence Bayesian classifiers. KDD-96, 335-338.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.graph.dag import DAG
+from bntk.learning.counts import Counter, PairTables
+from bntk.learning.scores import LogLikelihood
+from bntk.learning.scores.base import Evaluator
+from bntk.learning.scores.batch import margins, pair_batch, single_batch
+from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.stepwise import class_and_features
+
+if TYPE_CHECKING:
+    from bntk.learning.space import Space
+
+Floats = NDArray[np.float64]
+
+# Informations that differ by less than this share of the largest are equal: it hides rounding.
+TIE_SHARE = 1e-12
+
+
+class Informations(NamedTuple):
+    """In nats: I(X_i; C) of each feature, and I(X_i; X_j | C) of each two, zero on the diagonal."""
+
+    with_class: Floats
+    given_class: Floats
+
+
+def informations(counter: Counter, target: int, features: list[int]) -> Informations:
+    """Mutual informations, each on the rows that are complete in its two or three variables.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> from bntk.learning.counts import TableCounter
+    >>> rows = bntk.Table.from_columns({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1], "c": [0, 1, 0, 1]})
+    >>> informations(TableCounter(rows), 2, [0, 1]).given_class.round(4)
+    array([[0.    , 0.6931],
+           [0.6931, 0.    ]])
+    """
+    pairs = counter.pairs(target, features)
+    with_class = np.array([_information(pairs.single(i).astype(np.float64)) for i in range(len(features))])
+    return Informations(with_class, _given_class(pairs))
+
+
+def _information(table: Floats) -> float:
+    """I(rows; columns) of a table of counts."""
+    total = table.sum()
+    if not total:
+        return 0.0
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / total
+    seen = table > 0
+    return float((table[seen] * np.log(table[seen] / expected[seen])).sum() / total)
+
+
+def _given_class(pairs: PairTables) -> Floats:
+    n = len(pairs.variables)
+    result = np.zeros((n, n))
+    batch, tails, heads = pair_batch(pairs)
+    if not len(batch):
+        return result
+    half = len(batch) // 2  # each pair is there twice, in both directions, with the same information
+    loglik = LogLikelihood()
+    singles = np.array([pairs.single(i).sum() for i in range(n)], dtype=np.float64)
+    rows = np.add.reduceat(pairs.counts, batch.begins[:half]).astype(np.float64)
+    gains = loglik.evaluate(batch, 0.0)
+    if (rows < singles[heads[:half]] * (1 - TIE_SHARE)).any():
+        gains -= loglik.evaluate(margins(batch), 0.0)
+    else:
+        gains -= loglik.evaluate(single_batch(pairs), 0.0)[heads]
+    values = np.divide(gains[:half], rows, out=np.zeros(half), where=rows > 0)
+    result[tails[:half], heads[:half]] = result[heads[:half], tails[:half]] = np.maximum(values, 0.0)
+    return result
+
+
+def k_dependence(found: Informations, k: int) -> tuple[list[int], list[list[int]]]:
+    """The features by falling information on the class, and the parents of each feature, the most informative first.
+
+    A feature takes those k of the features in front of it that tell most about it given the class; ties go to the first
+    column.
+    """
+    order = _falling(found.with_class)
+    parents: list[list[int]] = [[] for _ in order]
+    for place, feature in enumerate(order):
+        earlier = sorted(order[:place])
+        chosen = _falling(found.given_class[feature, earlier])[:k]
+        parents[feature] = [earlier[choice] for choice in chosen]
+    return order, parents
+
+
+def _falling(values: Floats) -> list[int]:
+    """Positions from the largest value to the smallest; of equal ones the first comes first."""
+    scale = TIE_SHARE * max(1.0, float(values.max(initial=0.0)))
+    return np.argsort(-np.round(values / scale), kind="stable").tolist()
+
+
+@dataclass(frozen=True)
+class KDependence(Search):
+    """Sahami's algorithm: features by falling mutual information with the class, each with the k best before it.
+
+    The best parents of a feature are those with the largest conditional mutual information with it given the class. The
+    score plays no part, except that it tells what the result is worth.
+
+    Parameters
+    ----------
+    k : int
+        The most features that are parents of a feature.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> from bntk.learning.learn import learn_structure
+    >>> table = bntk.datasets.asia().sample(1000, seed=1)
+    >>> features = [name for name in table.names if name != "lung"]
+    >>> space = bntk.spaces.kdb(features, "lung", k=1).reorder(table.names)
+    >>> learn_structure(table, "loglik", space, KDependence(k=1)).dag.parents("xray")
+    ('lung', 'either')
+    """
+
+    k: int = 2
+
+    def run(
+        self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
+    ) -> SearchResult:
+        """Find the structure; ``start``, ``seed`` and ``progress`` have no say, as there is only one step."""
+        began = time.perf_counter()
+        target, features = class_and_features(space, type(self).__name__)
+        counter: Counter = evaluator.counter  # type: ignore[attr-defined]
+        _, parents = k_dependence(informations(counter, target, features), self.k)
+        families = [(features[v], [features[p] for p in row]) for v, row in enumerate(parents)]
+        dag = structure(space.nodes, target, families)
+        evaluator.reset(dag)
+        score, seconds = evaluator.total(), time.perf_counter() - began
+        return SearchResult(
+            dag, score, repr(self), n_evaluated=evaluator.n_evaluated, seconds=seconds,
+            trace=(Step("parents by mutual information", score, seconds),),
+        )  # fmt: skip
+
+
+def structure(nodes: tuple[str, ...], target: int, families: Iterable[tuple[int, list[int]]]) -> DAG:
+    """The DAG in which the class and some other features are the parents of some features; all given by positions."""
+    rows: list[tuple[int, ...]] = [()] * len(nodes)
+    for child, parents in families:
+        rows[child] = tuple(sorted((target, *parents)))
+    return DAG._trusted(nodes, tuple(rows))

@@ -1,0 +1,146 @@
+"""Searches that go on by the best of some listed steps, as long as it pays: what they share.
+
+They are made for scores of classifiers (wrappers), and take any other score as well.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.errors import SpaceError
+from bntk.graph.dag import DAG
+from bntk.learning.scores.base import Evaluator
+from bntk.learning.search.base import Search, SearchResult, Step
+
+if TYPE_CHECKING:
+    from bntk.learning.space import Space
+
+#: New parents of some nodes, all at once.
+Change = dict[int, frozenset[int]]
+
+# Gains that differ by less, or by less than this share of the score, are equal. R's bnclassify has the same for
+# accuracies.
+TIE, TIE_SHARE = 1.5e-8, 1e-10
+# Rounding alone does not keep a gain from reaching the threshold.
+ROUNDING = 1e-12
+
+
+class Path(ABC):
+    """A structure that an evaluator holds, and the steps that lead on from it."""
+
+    @abstractmethod
+    def gains(self) -> NDArray[np.float64]:
+        """What each possible step would gain; of equal ones the first is preferred. Empty at the end of the path."""
+
+    @abstractmethod
+    def describe(self, step: int) -> str:
+        """The step in words."""
+
+    @abstractmethod
+    def take(self, step: int) -> None:
+        """Go on by one of the steps that :meth:`gains` has listed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepwiseSearch(Search):
+    """Take the best step as long as it gains at least ``epsilon``; no step is taken back.
+
+    Parameters
+    ----------
+    epsilon : float
+        The least gain, in units of the score: 0.01 is one row in a hundred for accuracies. With 0, steps that neither
+        gain nor lose are taken, too.
+    max_iter : int, optional
+        The most steps.
+    time_budget : float, optional
+        Seconds after which the search ends with the structure so far. Only with a time budget can the result depend on
+        the machine.
+    """
+
+    epsilon: float = 0.01
+    max_iter: int | None = None
+    time_budget: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0:
+            raise ValueError(f"epsilon is the least gain of a step, 0 or more; got {self.epsilon!r}")
+
+    @abstractmethod
+    def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
+        """Let the evaluator hold the structure to begin with, which must be legal."""
+
+    def _takes(self, path: Path, gain: float, score: float) -> bool:
+        """Whether the best step is taken; ``score`` is that of the structure so far."""
+        return gain >= self.epsilon - ROUNDING * max(1.0, abs(score))
+
+    def run(
+        self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
+    ) -> SearchResult:
+        """Search; ``seed`` has no say, as nothing is drawn."""
+        began = time.perf_counter()
+        bar = _bar(type(self).__name__, self.max_iter, progress)
+        path = self._begin(evaluator, space, None if start is None else start.reorder(space.nodes))
+        held, score, interrupted = evaluator.dag, evaluator.total(), False
+        trace = [Step("start", score, time.perf_counter() - began)]
+        try:
+            while self.max_iter is None or len(trace) <= self.max_iter:
+                if self.time_budget is not None and time.perf_counter() - began >= self.time_budget:
+                    interrupted = True
+                    break
+                gains = path.gains()
+                best = first_best(gains, score)
+                if best is None or not self._takes(path, gains[best], score):
+                    break
+                what = path.describe(best)
+                path.take(best)
+                held, score = evaluator.dag, evaluator.total()
+                trace.append(Step(what, score, time.perf_counter() - began))
+                if bar is not None:
+                    bar.set_postfix_str(f"score {score:,.4f}", refresh=False)
+                    bar.update()
+        except KeyboardInterrupt:
+            interrupted = True
+            evaluator.reset(held)
+        if bar is not None:
+            bar.close()
+        return SearchResult(
+            dag=held,
+            score=score,
+            search=repr(self),
+            interrupted=interrupted,
+            n_evaluated=evaluator.n_evaluated,
+            seconds=time.perf_counter() - began,
+            trace=tuple(trace),
+        )
+
+
+def first_best(gains: NDArray[np.float64], score: float) -> int | None:
+    """Position of the first of the largest gains; None when there are none."""
+    if not len(gains):
+        return None
+    return int(np.argmax(gains >= gains.max() - max(TIE, TIE_SHARE * abs(score))))
+
+
+def class_and_features(space: Space, search: str) -> tuple[int, list[int]]:
+    """The positions of the one class of a space, and of its features."""
+    if len(space.links) != 1 or len(space.links[0].tails) != 1:
+        raise SpaceError(
+            f"{search} needs a space with one class and its features, such as those of spaces.augmented; not {space!r}"
+        )
+    (link,) = space.links
+    return space.index(link.tails[0]), sorted(space.index(name) for name in link.heads)
+
+
+def _bar(name: str, total: int | None, progress: bool) -> Any:
+    """A progress bar, or None."""
+    if not progress:
+        return None
+    from tqdm.auto import tqdm
+
+    return tqdm(desc=name, unit=" steps", total=total)
