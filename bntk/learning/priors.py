@@ -87,8 +87,9 @@ class Backoff:
 
         theta_ijk = (N_ijk + rows * theta0_k) / (N_ij + rows).
 
-    So a parent configuration with little or no data says what naive Bayes would say, instead of nothing (Friedman,
-    Geiger and Goldszmidt 1997 lean on P(child) in the same way).
+    So a parent configuration with little or no data says what naive Bayes would say, instead of nothing. Friedman,
+    Geiger and Goldszmidt (1997) lean on P(child) in the same way, with 5 rows. Leaning on tables with one feature less
+    at a time was less accurate in trials on the UCI sets.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ class Backoff:
         The Dirichlet prior of each cell of that table, and of tables that have no feature as a parent.
     """
 
-    rows: float = 2.0
+    rows: float = 5.0
     alpha: float = 1.0
 
     def __post_init__(self) -> None:

@@ -184,7 +184,7 @@ def test_backoff_is_naive_bayes_where_there_are_no_rows() -> None:
     counted = tan.network_.cpt("b").counts[0]
     np.testing.assert_allclose(
         tan.network_.cpt("b").values[0],
-        (counted + 2 * nb.network_.cpt("b").values) / (counted.sum(1, keepdims=True) + 2),
+        (counted + 5 * nb.network_.cpt("b").values) / (counted.sum(1, keepdims=True) + 5),
     )
 
 
