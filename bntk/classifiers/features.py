@@ -83,7 +83,8 @@ class Features:
         With ``missing_is_state``, being missing is one more state of each feature with a missing cell.
         """
         columns = columns_of(X)
-        numbers = {} if isinstance(X, Table) else _columns_of_numbers(columns)
+        as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
+        numbers = {} if as_labels else _columns_of_numbers(columns)
         ways = _ways(numeric, [name for name, _ in columns], numbers)
         cuts = _cut_points(ways, numbers, classes, n_classes, weights, n_bins)
         continuous = {name: way for name, way in ways.items() if isinstance(way, str) and way in CONTINUOUS}

@@ -85,6 +85,8 @@ def code_column(name: str, column: Any) -> CodedColumn:
     """One column of any kind, coded."""
     if isinstance(column, CodedColumn):
         return column
+    if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iu":
+        return CodedColumn(name, *code_integers(np.ascontiguousarray(column)), source=column.dtype)
     import narwhals as nw
 
     dependencies = nw.dependencies
