@@ -33,7 +33,7 @@ class TAN(StepwiseClassifier):
         For ``"hc"`` and ``"superparent"``: the least gain of an arc, in units of the score.
     root : str, optional
         A feature without a feature as parent; by default the first for a spanning tree.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Examples
@@ -79,7 +79,7 @@ class FAN(NetworkClassifier):
         A score that charges for parameters: ``"bic"``, ``"aic"``, ``"bdeu"`` ...
     search : str or Search
         ``"auto"`` is the best forest, exactly.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
     """
 
@@ -100,7 +100,7 @@ class BAN(NetworkClassifier):
     search : str or Search
     max_parents : int, optional
         The most parents of a feature, the class included.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
     """
 

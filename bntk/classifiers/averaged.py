@@ -324,7 +324,7 @@ class AODE(AveragedClassifier):
         and Zhang 2006).
     max_entries : int
         Tables with more entries together are refused before they are allocated.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Attributes
@@ -369,7 +369,7 @@ class A2DE(AveragedClassifier):
         Members count equally, or by the mutual information of the pair and the class.
     max_entries : int
         Tables with more entries together are refused before they are allocated.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Attributes

@@ -34,7 +34,7 @@ class KDB(StepwiseClassifier):
         For ``"hc"``, by default the accuracy in ten folds. Sahami's algorithm has no use for it.
     epsilon : float
         For ``"hc"``: the least gain of an arc, in units of the score.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Examples
@@ -77,7 +77,7 @@ class SelectiveKDB(NetworkClassifier):
         What is to be small in leave-one-out: the root mean squared error of the probability of the true class, the
         mean negative log of it, or the share of rows with another label. Of equals, the smaller k is taken, then fewer
         features.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Attributes
@@ -133,7 +133,7 @@ class SPODE(NetworkClassifier):
         The feature; by default the best by ``score``, of equal ones the first.
     score : str or Score
         Any score; ``"loo"`` is the log-likelihood of the classes in leave-one-out.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     References

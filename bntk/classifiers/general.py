@@ -30,7 +30,7 @@ class BayesNetClassifier(NetworkClassifier):
     structure : DAG or str, optional
         A known structure, such as ``"class -> a -> b; class -> c"``; nothing is searched then. Features that it does
         not have are not used. The class is named as ``y`` is, or ``class``.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Examples

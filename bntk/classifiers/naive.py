@@ -36,7 +36,7 @@ class NaiveBayes(NetworkClassifier):
 
     Parameters
     ----------
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Notes

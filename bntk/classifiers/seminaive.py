@@ -36,7 +36,7 @@ class SemiNaiveBayes(StepwiseClassifier):
         The least gain of a step, in units of the score.
     max_parents : int, optional
         The most parents of a feature, the class included: as many features can be in a group.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Examples

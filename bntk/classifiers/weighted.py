@@ -67,7 +67,7 @@ class MANB(_DiscreteNaiveBayes):
     ----------
     arc_prior : float, mapping, or array_like
         The prior probability of an arc from the class to a feature; a mapping or an array gives one for each feature.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
 
     Attributes
@@ -155,7 +155,7 @@ class AWNB(_WeightedNaiveBayes):
         bnclassify uses rpart, whose trees split sets of states and stop earlier, so that weights differ.
     weights : mapping or array_like, optional
         The weights themselves, one for each feature, in place of those from trees.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Attributes
@@ -283,7 +283,7 @@ class WANBIA(_WeightedNaiveBayes):
         can be told apart without error there is no finite maximum.
     regularization : float
         How strongly weights are held at 1, those of naive Bayes.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
         As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
 
     Attributes
