@@ -324,9 +324,11 @@ def test_what_is_refused() -> None:
     counter = TableCounter(table)
     with pytest.raises(SpaceError, match="stan, stand, sfan and sfand"):
         SelectiveTrees().run(BIC().evaluator(counter), spaces.tan(table.names[1:], "v0").reorder(table.names))
-    barred = space_of("stan", table).restrict(forbidden=[("v1", "v2")])
-    with pytest.raises(SpaceError, match="without further required or forbidden arcs"):
-        SelectiveTrees().run(BIC().evaluator(counter), barred)
+    for kind in KINDS:
+        for rule in ({"forbidden": [("v1", "v2")]}, {"forbidden": [("v0", "v2")]}, {"required": [("v0", "v1")]}):
+            barred = space_of(kind, table).restrict(**rule)
+            with pytest.raises(SpaceError, match="without further required or forbidden arcs"):
+                SelectiveTrees().run(BIC().evaluator(counter), barred)
     with pytest.raises(ValueError, match='weights="score" needs a score that is a sum over families'):
         found_by(SelectiveTrees(weights="score"), "stan", table, LOO("v0"))
     with pytest.raises(ValueError, match="weights='loo' is no score that is a sum over families"):

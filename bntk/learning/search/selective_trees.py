@@ -145,11 +145,11 @@ class _Problem(NamedTuple):
 def _problem(space: Space) -> _Problem:
     target, features = class_and_features(space, "SelectiveTrees")
     (link,), problem = space.links, space.tree_problem()
-    plain = problem is not None and len(problem.parts) == 1 and not any(problem.fixed_parents)
-    if plain and problem is not None and link.mode in ("optional", "discard"):
+    free_class_arcs = tuple((target,) if v in features else () for v in range(len(space.nodes)))
+    if problem is not None and problem.optional_parents == free_class_arcs and len(problem.parts) == 1:
         (part,) = problem.parts
         free = ~np.eye(len(features), dtype=bool)
-        if part.root is not None and part.root in features:
+        if part.root is not None:
             free[:, features.index(part.root)] = False
         if list(part.nodes) == features and np.array_equal(part.allowed, free) and not part.required.any():
             root = -1 if part.root is None else features.index(part.root)
@@ -217,9 +217,7 @@ class _ClassArcs(Path):
 
         def fill(span: tuple[int, int]) -> None:
             part = slice(*span)
-            kernels.trees_with(
-                added[part], self.linked, self._alone, self._given, root, forest, discard, tails[part]
-            )  # fmt: skip
+            kernels.trees_with(added[part], self.linked, self._alone, self._given, root, forest, discard, tails[part])
 
         run_parallel(fill, spans(len(added), max(n_threads(), -(-len(added) // TREES_AT_ONCE))))
         return tails
