@@ -15,7 +15,7 @@ from bntk.errors import DataError, TooLargeError, UnknownNameError
 from bntk.learning import scores
 from bntk.learning.counts import TableCounter
 from bntk.learning.moves import ADD, DELETE, REVERSE, Move, as_moves
-from bntk.learning.scores import BIC, CV, LC, LOO, Accuracy, leaving_out, predictive_evaluator
+from bntk.learning.scores import BIC, CV, LC, LOO, Accuracy, leaving_out, predictive_evaluator, predictive_terms
 
 CARDS = [3, 2, 3, 4, 2]
 TARGET = "v0"
@@ -118,7 +118,7 @@ def test_any_structure_and_any_class_equal_the_rule(data, shape, rule, target, h
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_families_that_are_larger_than_the_rows_equal_the_rule(monkeypatch, rule):
     """Their tables are reduced to the configurations that occur."""
-    monkeypatch.setattr(predictive_evaluator, "ALWAYS_DENSE", 0)
+    monkeypatch.setattr(predictive_terms, "ALWAYS_DENSE", 0)
     table = random_table(4, [3, 5, 6, 7, 6], len(FOLDS))
     dag = DAG(table.names, [("v0", "v4"), ("v1", "v4"), ("v2", "v4"), ("v3", "v4"), ("v1", "v0"), ("v2", "v0")])
     assert scores.score(dag, table, rule) == pytest.approx(slow_score(rule, dag, table), rel=0, abs=1e-10)
@@ -264,7 +264,7 @@ def test_permuting_columns_leaves_scores_equal(rule):
 
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_answers_do_not_depend_on_the_number_of_threads(rule, monkeypatch):
-    monkeypatch.setattr(predictive_evaluator, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(predictive_terms, "WORTH_A_THREAD", 0)
     monkeypatch.setattr(predictive_evaluator, "SHARED_BY", 2)
     table = random_table(9, CARDS, len(FOLDS), missing=0.1)
     results = []
@@ -273,6 +273,55 @@ def test_answers_do_not_depend_on_the_number_of_threads(rule, monkeypatch):
         evaluator = rule.evaluator(TableCounter(table), structures(table.names, TARGET)["general"])
         results.append(evaluator.gains(as_moves(legal_moves(evaluator.dag))))
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_answers_do_not_depend_on_how_many_terms_are_kept(rule, weighted, monkeypatch):
+    table = random_table(14, [2, 3, 2, 3, 2, 2, 3, 2], len(FOLDS), missing=0.1)
+    counter = TableCounter(table, np.random.default_rng(1).random(table.n_rows) if weighted else None)
+    one_term = 8 * 2 * len(FOLDS)
+    star = {v: frozenset([0, 7]) for v in range(1, 7)}
+    trees = [star, {**star, 7: frozenset([0])}, {v: frozenset([0, v - 1]) for v in range(2, 8)}]
+    results = []
+    for kept in (0, 1, 3, 1000):
+        monkeypatch.setattr(predictive_terms, "KEPT_BYTES", kept * one_term)
+        monkeypatch.setattr(predictive_terms, "PASSING_BYTES", 0)
+        evaluator, found = rule.evaluator(counter), []
+        for _ in range(4):
+            moves = as_moves(legal_moves(evaluator.dag))
+            gains = evaluator.gains(moves)
+            found += [gains, evaluator.change_gains(trees), evaluator.gains(moves), [evaluator.total()]]
+            evaluator.apply(Move(*moves[gains.argmax()].tolist()))
+        results.append(np.concatenate(found))
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])
+
+
+def test_terms_that_were_computed_once_are_not_computed_again(monkeypatch):
+    table = random_table(15, CARDS, 60)
+    evaluator = Accuracy(5, target=TARGET).evaluator(TableCounter(table))
+    moves = as_moves(legal_moves(evaluator.dag))
+    expected = evaluator.gains(moves)
+    monkeypatch.setattr(predictive_terms.kernels, "fill_pool", None)
+    np.testing.assert_array_equal(evaluator.gains(moves), expected)
+
+
+def test_an_interrupt_leaves_no_wrong_terms_behind(monkeypatch):
+    table = random_table(16, CARDS, 60)
+    rule = LOO(TARGET)
+    evaluator = rule.evaluator(TableCounter(table))
+    evaluator.total()
+    moves = as_moves(legal_moves(evaluator.dag))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(predictive_terms.kernels, "fill_pool", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            evaluator.gains(moves)
+    np.testing.assert_array_equal(evaluator.gains(moves), rule.evaluator(TableCounter(table)).gains(moves))
 
 
 # ---- weights -----------------------------------------------------------------------------------------------------

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk._threads import n_threads, run_parallel
-from bntk.errors import DataError, TooLargeError
+from bntk._threads import run_parallel, spans
+from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.moves import ADD, REVERSE, Move, Moves, as_moves
@@ -19,30 +18,12 @@ from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.confusion import ConfusionScore
 from bntk.learning.scores.families import _checked_weights
 from bntk.learning.scores.predictive import PredictiveScore
+from bntk.learning.scores.predictive_terms import Family, Matrix, Rows, Terms, as_ints, threads_for
 
-Family = tuple[int, tuple[int, ...]]
-Matrix = NDArray[np.float64]
-
-# With less to do (about a millisecond) a thread costs more than it saves: entries of matrices to fill.
-WORTH_A_THREAD = 1 << 18
-# Structures that share the work for what they have in common; more would leave threads idle at the end of a batch.
+# Structures that share the work for what they have in common.
 SHARED_BY = 64
-# Tables of a family may have so many entries; larger ones are reduced to the configurations that occur, which needs
-# parents without missing cells.
-MAX_ENTRIES = 1 << 24
-ALWAYS_DENSE = 1 << 14
-
-
-class Axes(NamedTuple):
-    """How the rows of a family are found in its table; see :mod:`.predictive_kernels`."""
-
-    parents: NDArray[np.int64]
-    strides: NDArray[np.int64]
-    missing: NDArray[np.int64]
-    n_pa: int
-    slots: int
-    r: int
-    dense: bool
+# Rows that one thread looks at; sums over rows are over such pieces first, whatever the number of threads.
+ROWS_IN_A_PIECE = 1 << 12
 
 
 class Task(NamedTuple):
@@ -57,14 +38,32 @@ class Task(NamedTuple):
     anew: bool = False
 
 
-class Scratch(NamedTuple):
-    """What one thread writes to."""
+class Block:
+    """Tasks that are evaluated together, as arrays for kernels: terms are named by their places in the pool."""
 
-    base: Matrix
-    terms: Matrix
-    pa: NDArray[np.uint32]
-    cell: NDArray[np.uint32]
-    counted: NDArray[np.bool_]
+    def __init__(self) -> None:
+        self.common: list[int] = []
+        self.signs: list[float] = []
+        self.common_starts = [0]
+        self.last: list[int] = []
+        self.last_starts = [0]
+        self.anew: list[bool] = []
+
+    def add(self, task: Task, terms: Terms, last_as_logs: bool) -> None:
+        """Add a task, for which the terms must have room."""
+        self.common.extend([terms.find((family, True)) for family, _ in task.common])
+        self.signs.extend([sign for _, sign in task.common])
+        self.last.extend([-1 if family is None else terms.find((family, last_as_logs)) for family in task.last])
+        self.common_starts.append(len(self.common))
+        self.last_starts.append(len(self.last))
+        self.anew.append(task.anew)
+
+    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+        """What kernels want to know."""
+        return (
+            np.array(self.anew, dtype=bool), as_ints(self.common), np.array(self.signs, dtype=np.float64),
+            as_ints(self.common_starts), as_ints(self.last), as_ints(self.last_starts),
+        )  # fmt: skip
 
 
 class PredictiveEvaluator(Evaluator):
@@ -73,6 +72,7 @@ class PredictiveEvaluator(Evaluator):
     It holds the matrix S of class log scores, of M rows (times repeats) and K classes: the sum of one term for each
     family that contains the class. What a change of the structure is worth costs O(M K) for each such family that
     changes, whatever the number of variables. S is a function of the structure alone, not of the moves that led to it.
+    Terms are kept in up to 128 MB, so that a later step of a search need not compute them again.
 
     Parameters
     ----------
@@ -115,14 +115,13 @@ class PredictiveEvaluator(Evaluator):
         self._arc_weights = _checked_weights(arc_weights, len(self.names))
         self._take_rows(_rows(score, counter))
         self._n_evaluated = 0
-        self._scratches: list[Scratch] = []
         self.reset(DAG._trusted(self.names, ((),) * len(self.names)) if dag is None else dag)
 
     def _take_rows(self, counter: TableCounter) -> None:
         """The rows whose class is known, in the order of the score's plan."""
-        table, self._cards = counter.table, counter.cards
+        table = counter.table
         classes = table.codes[self.target]
-        kept = classes != self._cards[self.target]
+        kept = classes != counter.cards[self.target]
         if not kept.any():
             raise DataError(f"no row has a class: all cells of {self.names[self.target]!r} are missing")
         weights = np.ones(table.n_rows) if counter.weights is None else counter.weights
@@ -130,13 +129,26 @@ class PredictiveEvaluator(Evaluator):
             raise DataError("all rows whose class is known have the weight 0")
         y = classes[kept].astype(np.int64)
         plan = self.score.plan(y, kept)
-        self._scheme, self._starts, self._n_rows = plan.scheme, plan.starts, len(y)
-        self._codes = np.ascontiguousarray(table.codes[:, np.flatnonzero(kept)[plan.order]])
+        codes = np.ascontiguousarray(table.codes[:, np.flatnonzero(kept)[plan.order]])
+        cards = np.array(counter.cards, dtype=np.int64)
         self._y = y[plan.order].astype(np.uint32)
-        self._weighted = counter.weighted
-        self._weights = weights[kept][plan.order]
         self._row_weights = self.score.row_weights(plan, weights[kept])
-        self._holed = [bool((row == card).any()) for row, card in zip(self._codes, self._cards, strict=True)]
+        alpha = float(self.score.alpha)
+        rows = Rows(
+            scheme=plan.scheme,
+            starts=plan.starts,
+            n_rows=len(y),
+            y=self._y,
+            weights=weights[kept][plan.order],
+            weighted=counter.weighted,
+            codes=codes,
+            cards=cards,
+            holes=(codes == cards[:, None]).any(axis=1),
+            target=self.target,
+            alpha=alpha,
+            log_counts=np.log(np.arange(0 if counter.weighted else len(y) + 1) + alpha),
+        )
+        self._terms = Terms(rows, self.names)
 
     # ---------------------------------------------------------------- the structure
 
@@ -202,7 +214,7 @@ class PredictiveEvaluator(Evaluator):
         tasks = self._tasks(changes)
         if tasks:
             places = [place for task in tasks for place in task.places]
-            gains[places] = np.concatenate(self._run(tasks)) - self._value()
+            gains[places] = self._run(tasks) - self._value()
         if self._arc_weights is not None:
             for place, change in enumerate(changes):
                 for node, parents in change.items():
@@ -215,8 +227,7 @@ class PredictiveEvaluator(Evaluator):
 
     def _value(self) -> float:
         if self._known_value is None:
-            (values,) = self._run([Task([], [None], [0])])
-            self._known_value = float(values[0])
+            self._known_value = float(self._run([Task([], [None], [0])])[0])
         return self._known_value
 
     # ---------------------------------------------------------------- for those who add up families themselves
@@ -233,11 +244,7 @@ class PredictiveEvaluator(Evaluator):
 
     def term(self, child: int, parents: Sequence[int]) -> Matrix:
         """What one family adds to the class log scores of these rows: a line for each class."""
-        scratch = self._borrow()
-        self._fill(self._family(child, frozenset(parents)), scratch, logs=True)
-        terms = scratch.terms.copy()
-        self._scratches.append(scratch)
-        return terms
+        return self._terms.compute((child, frozenset(parents)))
 
     # ---------------------------------------------------------------- tasks
 
@@ -247,155 +254,108 @@ class PredictiveEvaluator(Evaluator):
         return [(before, after) for before, after in pairs if before != after]
 
     def _family(self, node: int, parents: frozenset[int]) -> Family | None:
-        return (node, tuple(sorted(parents))) if node == self.target or self.target in parents else None
-
-    def _tasks(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> list[Task]:
-        """Changes that matter; those of one and the same family share the work for the other families."""
-        tasks: list[Task] = []
-        of_one: dict[tuple[Family | None, int], Task] = {}
-        held = self._held()
-        for place, change in enumerate(changes):
-            touched = self._touched(change)
-            if not touched:
-                continue
-            old = {before for before, _ in touched if before is not None}
-            new = [after for _, after in touched if after is not None]
-            last = new.pop() if new else None
-            if len(touched) > 1:
-                anew = 2 * len(old) > len(held)
-                first = [(f, 1.0) for f in held if f not in old] if anew else [(f, -1.0) for f in sorted(old)]
-                tasks.append(Task(first + [(family, 1.0) for family in new], [last], [place], anew))
-                continue
-            key = (touched[0][0], -1 if last is None else last[0])
-            task = of_one.get(key)
-            if task is None or len(task.last) == SHARED_BY:
-                task = of_one[key] = Task([(family, -1.0) for family in old], [], [])
-                tasks.append(task)
-            task.last.append(last)
-            task.places.append(place)
-        return tasks
+        return (node, parents) if node == self.target or self.target in parents else None
 
     def _held(self) -> list[Family]:
         """The families of the structure held that contain the class."""
         families = (self._family(node, parents) for node, parents in enumerate(self._parents))
         return [family for family in families if family is not None]
 
-    def _run(self, tasks: list[Task]) -> list[NDArray[np.float64]]:
-        scores = self._class_scores()
-        n_terms = sum(len(task.common) + len(task.last) for task in tasks)
-        self._n_evaluated += sum(len(task.last) for task in tasks)
-        threads = 1 if n_terms * scores.size < WORTH_A_THREAD else n_threads()
-        return run_parallel(lambda task: self._measure(task, scores), tasks, threads)
+    def _tasks(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> list[Task]:
+        """Changes that matter; those of one and the same family share the work for the other families."""
+        tasks: list[Task] = []
+        of_one: dict[tuple[Family | None, int], Task] = {}
+        held, shared_by = self._held(), min(SHARED_BY, self._terms.n_passing - 1)
+        for place, change in enumerate(changes):
+            touched = self._touched(change)
+            if not touched:
+                continue
+            old = [before for before, _ in touched if before is not None]
+            new = [after for _, after in touched if after is not None]
+            last = new.pop() if new else None
+            if len(touched) > 1:
+                gone = {node for node, _ in old}
+                anew = 2 * len(old) > len(held)
+                first = [(f, 1.0) for f in held if f[0] not in gone] if anew else [(f, -1.0) for f in old]
+                tasks.append(Task(first + [(family, 1.0) for family in new], [last], [place], anew))
+                continue
+            key = (touched[0][0], -1 if last is None else last[0])
+            task = of_one.get(key)
+            if task is None or len(task.last) == shared_by:
+                task = of_one[key] = Task([(family, -1.0) for family in old], [], [])
+                tasks.append(task)
+            task.last.append(last)
+            task.places.append(place)
+        return tasks
+
+    def _run(self, tasks: list[Task]) -> NDArray[np.float64]:
+        """What each structure of some tasks is worth, in blocks for which there is room in the pool of terms."""
+        scores, terms, as_logs = self._class_scores(), self._terms, isinstance(self.score, ConfusionScore)
+        values, block = [], Block()
+        terms.begin_batch()
+        for task in tasks:
+            n_terms = len(task.common) + len(task.last)
+            if block.last and n_terms > terms.room:
+                values.append(self._measure(block, scores))
+                block = Block()
+            if n_terms <= terms.room:
+                block.add(task, terms, as_logs)
+                continue
+            base = self._sum(task.common, np.zeros_like(scores) if task.anew else scores.copy())
+            block.add(Task([], task.last, task.places), terms, as_logs)
+            values.append(self._measure(block, base))
+            block = Block()
+        if block.last:
+            values.append(self._measure(block, scores))
+        self._n_evaluated += sum(map(len, values))
+        return np.concatenate(values)
 
     def _class_scores(self) -> Matrix:
         """S: the sum of the terms of all families that contain the class, always added in the order of the nodes."""
         if self._known_scores is None:
-            scratch = self._borrow()
-            total = np.zeros_like(scratch.terms)
-            for family in self._held():
-                self._fill(family, scratch, logs=True)
-                kernels.add_terms(total, scratch.terms, 1.0)
-            self._scratches.append(scratch)
-            self._known_scores = total
+            self._terms.begin_batch()
+            held = [(family, 1.0) for family in self._held()]
+            self._known_scores = self._sum(held, np.zeros(self._terms.shape))
         return self._known_scores
 
-    def _measure(self, task: Task, scores: Matrix) -> NDArray[np.float64]:
-        """What each structure of a task is worth."""
-        scratch = self._borrow()
-        base, terms = scratch.base, scratch.terms
-        base[:] = 0.0 if task.anew else scores
-        for family, sign in task.common:
-            self._fill(family, scratch, logs=True)
-            kernels.add_terms(base, terms, sign)
-        if isinstance(self.score, ConfusionScore):
-            confusions = np.zeros((len(task.last), len(base), len(base)))
-            for confusion, last in zip(confusions, task.last, strict=True):
-                self._fill(last, scratch, logs=True)
-                kernels.count_labels(base, terms, self._y, self._row_weights, confusion)
-            values = self.score.values(confusions)
-        else:
-            values = np.empty(len(task.last))
-            taken = kernels.exponentiate(base, self._y, self._row_weights)
-            for k, last in enumerate(task.last):
-                self._fill(last, scratch, logs=False)
-                values[k] = kernels.log_score(base, taken, terms, self._y, self._row_weights, self._weighted)
-        self._scratches.append(scratch)
-        return values
+    def _sum(self, signed: list[tuple[Family, float]], base: Matrix) -> Matrix:
+        """Add terms to a matrix, in place, as many at a time as there is room for."""
+        terms, at_once = self._terms, self._terms.n_passing
+        for start in range(0, len(signed), at_once):
+            part = signed[start : start + at_once]
+            places = as_ints(terms.find((family, True)) for family, _ in part)
+            terms.fill()
+            kernels.add_terms(terms.pool, places, np.array([sign for _, sign in part]), 0, len(self._y), base)
+            terms.begin_block()
+        return base
 
-    # ---------------------------------------------------------------- terms
+    def _measure(self, block: Block, scores: Matrix) -> NDArray[np.float64]:
+        """What each structure of a block is worth, which is done with then."""
+        terms, arrays, n, K = self._terms, block.arrays(), len(block.last), len(scores)
+        terms.fill()
+        threads = threads_for((len(block.common) + n) * scores.size)
+        row_spans = spans(len(self._y), -(-len(self._y) // ROWS_IN_A_PIECE), kernels.ROWS_AT_ONCE)
+        task_spans = spans(len(block.anew), threads if len(row_spans) == 1 else 1)
+        by_labels = isinstance(self.score, ConfusionScore)
+        out = np.zeros((len(row_spans), n, K * K) if by_labels else (len(row_spans), n))
 
-    def _borrow(self) -> Scratch:
-        """Arrays to write to, which no other thread has; put them back into ``_scratches``."""
-        try:
-            return self._scratches.pop()
-        except IndexError:
-            shape = (self._cards[self.target], len(self._y))
-            pa, cell = np.empty((2, len(self._y)), dtype=np.uint32)
-            return Scratch(np.empty(shape), np.empty(shape), pa, cell, np.empty(len(self._y), dtype=bool))
+        def measure(piece: tuple[int, tuple[int, int], tuple[int, int]]) -> None:
+            part, rows, tasks = piece
+            if by_labels:
+                kernels.count_labels(
+                    scores, terms.pool, *arrays, self._y, self._row_weights, *rows, *tasks, out[part]
+                )  # fmt: skip
+            else:
+                kernels.log_scores(
+                    scores, terms.pool, *arrays, self._y, self._row_weights, terms.rows.weighted, *rows, *tasks,
+                    out[part],
+                )  # fmt: skip
 
-    def _fill(self, family: Family | None, scratch: Scratch, logs: bool) -> None:
-        """The term of a family into ``scratch.terms``; without a family, the term that changes nothing."""
-        if family is None:
-            scratch.terms[:] = 0.0 if logs else 1.0
-            return
-        child = family[0]
-        axes = self._axes(family)
-        pa, cell, counted = scratch.pa, scratch.cell, scratch.counted
-        n_pa = axes.n_pa
-        if axes.dense:
-            kernels.locate(self._codes, axes.parents, axes.strides, axes.missing, pa, counted)
-        else:
-            n_pa = self._rank(family, axes, scratch)
-        if child == self.target:
-            cell = pa
-        else:
-            kernels.add_child(self._codes[child], axes.r, axes.slots, pa, cell, counted)
-        holed = axes.missing >= 0
-        kernels.fill_terms(
-            self._scheme, self._starts, self._n_rows, self._y, self._weights, self._weighted, pa, cell, counted, n_pa,
-            axes.slots, axes.r, float(self.score.alpha), logs, self._codes, axes.parents[holed],
-            axes.strides[holed] * axes.slots, axes.missing[holed], scratch.terms,
-        )  # fmt: skip
-
-    def _axes(self, family: Family) -> Axes:
-        child, parents = family
-        features = [v for v in parents if v != self.target]
-        sizes = [self._cards[v] + self._holed[v] for v in features]
-        missing = [self._cards[v] if self._holed[v] else -1 for v in features]
-        r = 0 if child == self.target else self._cards[child]
-        slots = 1 if child == self.target else r + self._holed[child]
-        K, n_pa = self._cards[self.target], math.prod(sizes)
-        n_entries = n_pa * slots * K
-        # A table that is much larger than what is looked up in it is reduced to the configurations that occur.
-        dense = n_entries <= max(ALWAYS_DENSE, 4 * K * len(self._y))
-        if not dense and max(missing, default=-1) >= 0:
-            if n_entries > MAX_ENTRIES:
-                self._refuse(family, n_entries)
-            dense = True
-        strides = [math.prod(sizes[a + 1 :]) if dense else 0 for a in range(len(sizes))]
-        parents_, strides_, missing_ = (np.array(numbers, dtype=np.int64) for numbers in (features, strides, missing))
-        return Axes(parents_, strides_, missing_, n_pa, slots, r, dense)
-
-    def _rank(self, family: Family, axes: Axes, scratch: Scratch) -> int:
-        """Number the configurations of the parents that occur, which have no missing cells; how many there are."""
-        found, n_found = np.zeros(len(self._y), dtype=np.int64), 1
-        for v in axes.parents.tolist():
-            found = found * self._cards[v] + self._codes[v]
-            _, found = np.unique(found, return_inverse=True)
-            n_found = int(found.max()) + 1
-        n_entries = n_found * axes.slots * self._cards[self.target]
-        if n_entries > max(MAX_ENTRIES, 4 * scratch.terms.size):
-            self._refuse(family, n_entries)
-        scratch.pa[:] = found
-        scratch.counted[:] = True
-        return n_found
-
-    def _refuse(self, family: Family, n_entries: int) -> NoReturn:
-        child, parents = family
-        raise TooLargeError(
-            f"the table of {self.names[child]!r} given {[self.names[v] for v in parents]} needs {n_entries:,} entries; "
-            f"the limit is {MAX_ENTRIES:,}: limit the number of parents in the space (max_parents)"
-        )
+        pieces = [(part, rows, tasks) for part, rows in enumerate(row_spans) for tasks in task_spans]
+        run_parallel(measure, pieces, threads)
+        terms.begin_block()
+        totals = out.sum(axis=0)
+        return self.score.values(totals.reshape(n, K, K)) if isinstance(self.score, ConfusionScore) else totals
 
 
 def _target(score: PredictiveScore, counter: Counter) -> int:
