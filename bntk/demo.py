@@ -79,7 +79,7 @@ def compare_classifiers(training: Table, fresh: Table) -> None:
     X, y = known.select([n for n in known.names if n != "dysp"]), known.to_pandas()["dysp"]
     new, truth = fresh.select(X.names), fresh.to_pandas()["dysp"]
     print("\nClassifiers of dysp, learned from the same rows; fresh rows with a fifth of the cells missing, too:\n")
-    print(f"  {'classifier':<28}{'accuracy':>10}{'with holes':>12}{'seconds':>10}")
+    print(f"  {'classifier':<28}{'accuracy':>10}{'with holes':>12}{'time':>10}")
     for classifier in classifiers:
         started = time.perf_counter()
         with warnings.catch_warnings():
@@ -87,7 +87,7 @@ def compare_classifiers(training: Table, fresh: Table) -> None:
             classifier.fit(X, y)
         accuracies = classifier.score(new, truth), classifier.score(with_holes(new, 0.2, seed=5), truth)
         seconds = time.perf_counter() - started
-        print(f"  {type(classifier).__name__:<28}{accuracies[0]:>10.3f}{accuracies[1]:>12.3f}{seconds:>10.2f}")
+        print(f"  {type(classifier).__name__:<28}{accuracies[0]:>10.3f}{accuracies[1]:>12.3f}{seconds:>8.2f} s")
 
 
 def print_table(truth: BayesianNetwork, learned: BayesianNetwork) -> None:

@@ -529,7 +529,7 @@ class BayesianNetwork:
         return pd.concat([_tidy(cpt) for cpt in self._cpts], ignore_index=True)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a file; the suffix says which format (``.bif``), ``.gz`` after it compresses."""
+        """Write to a file; the suffix says which format, ``.gz`` after it compresses. See :func:`bntk.io.save`."""
         from bntk.io import save
 
         save(self, path)
@@ -606,7 +606,8 @@ def _ordered_cpts(dag: DAG, cpts: Iterable[LocalDistribution] | Mapping[str, Loc
     absent = [name for name in dag.nodes if name not in by_name]
     if absent:
         raise NetworkError(f"no table is given for {absent}")
-    unknown = [name for name in by_name if name not in dag.nodes]
+    nodes = set(dag.nodes)
+    unknown = [name for name in by_name if name not in nodes]
     if unknown:
         raise UnknownNameError(f"tables are given for {unknown}, which are not nodes; the nodes are {list(dag.nodes)}")
     return tuple(_checked(dag, by_name, name) for name in dag.nodes)

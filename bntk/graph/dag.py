@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bntk.errors import CycleError, GraphError
-from bntk.graph.text import read_dag, write_chains
+from bntk.graph.text import read_dag, write_chains, write_dot, write_mermaid
 from bntk.graph.undirected import (
     NamedNodes,
     UndirectedGraph,
@@ -389,6 +389,33 @@ class DAG(NamedNodes):
         graph.add_nodes_from(self.nodes)
         graph.add_edges_from(self.arcs)
         return graph
+
+    def to_dot(self) -> str:
+        """The graph in the DOT language of Graphviz.
+
+        Examples
+        --------
+        >>> print(DAG.parse("rain -> wet").to_dot())
+        digraph {
+          "rain";
+          "wet";
+          "rain" -> "wet";
+        }
+        """
+        return "\n".join(write_dot(self))
+
+    def to_mermaid(self) -> str:
+        """The graph as a Mermaid flowchart, which many pages of Markdown show as a picture.
+
+        Examples
+        --------
+        >>> print(DAG.parse("rain -> wet").to_mermaid())
+        flowchart TD
+          n0["rain"]
+          n1["wet"]
+          n0 --> n1
+        """
+        return "\n".join(write_mermaid(self))
 
     def plot(self, **options: Any) -> Any:
         """Draw the graph; the options are those of :func:`bntk.viz.network.plot_dag`."""

@@ -1,4 +1,4 @@
-"""DAGs as text: what ``str(dag)`` writes and ``DAG.parse`` reads."""
+"""DAGs as text: what ``str(dag)`` writes and ``DAG.parse`` reads; DOT and Mermaid for pictures."""
 
 from __future__ import annotations
 
@@ -69,9 +69,31 @@ def write_chains(dag: DAG) -> Iterator[str]:
         yield " ".join(chain)
 
 
+def write_dot(dag: DAG) -> Iterator[str]:
+    """The lines of a Graphviz file."""
+    yield "digraph {"
+    yield from (f"  {_in_quotes(name)};" for name in dag.nodes)
+    yield from (f"  {_in_quotes(tail)} -> {_in_quotes(head)};" for tail, head in dag.arcs)
+    yield "}"
+
+
+def write_mermaid(dag: DAG) -> Iterator[str]:
+    """The lines of a Mermaid flowchart. Its own syntax would trip over many names, so nodes are numbered."""
+    yield "flowchart TD"
+    for node, name in enumerate(dag.nodes):
+        label = "".join(f"#{ord(c)};" if c in '"#&<>`\\\n' else c for c in name)
+        yield f'  n{node}["{label}"]'
+    for head, parents in enumerate(dag.parent_indices):
+        yield from (f"  n{tail} --> n{head}" for tail in parents)
+
+
 def _quoted(name: str) -> str:
     if _BARE.fullmatch(name):
         return name
+    return _in_quotes(name)
+
+
+def _in_quotes(name: str) -> str:
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 

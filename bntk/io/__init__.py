@@ -13,22 +13,55 @@ if TYPE_CHECKING:
     from bntk.network import BayesianNetwork
 
 #: Suffix -> the module that reads (``parse``) and writes (``dump``) the format.
-FORMATS = {".bif": "bntk.io.bif"}
+FORMATS = {
+    ".bif": "bntk.io.bif",
+    ".json": "bntk.io.json_network",
+    ".xmlbif": "bntk.io.xmlbif",
+    ".bifxml": "bntk.io.xmlbif",
+    ".xml": "bntk.io.xmlbif",
+    ".net": "bntk.io.net",
+    ".xdsl": "bntk.io.xdsl",
+    ".uai": "bntk.io.uai",
+}
 
 
 def load(path: str | os.PathLike[str]) -> BayesianNetwork:
-    """Read a network from a file; the suffix says which format (``.bif``, also ``.bif.gz``)."""
-    from bntk.io.files import read_text
+    """Read a network from a file; the suffix says which format.
 
-    network: BayesianNetwork = _format(path).parse(read_text(path), source=os.fspath(path))
+    ``.bif``, ``.json`` (our own), ``.xmlbif`` (also ``.bifxml`` and ``.xml``), ``.net`` (Hugin), ``.xdsl`` (GeNIe),
+    ``.uai``; each also with ``.gz`` after it. What cannot be read is one :class:`ParseError` that says where.
+    """
+    from bntk.io.files import read_raw, read_text
+
+    form = _format(path)
+    read = read_raw if getattr(form, "READS_BYTES", False) else read_text
+    network: BayesianNetwork = form.parse(read(path), source=os.fspath(path))
     return network
 
 
 def save(network: BayesianNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network to a file; a crash on the way leaves the old file as it was."""
+    """Write a network to a file; a crash on the way leaves the old file as it was.
+
+    The formats are those of :func:`load`. Structure, states and numbers survive in all of them, but ``.uai`` has no
+    names; only ``.json`` keeps the types of states, what is ordered, counts and the prior.
+    """
     from bntk.io.files import write_text
 
     write_text(path, _format(path).dump(network))
+
+
+def to_pgmpy(network: BayesianNetwork) -> Any:
+    """The network as a ``pgmpy.models.DiscreteBayesianNetwork`` (the extra ``pgmpy``)."""
+    from bntk.io import pgmpy_bridge
+
+    return pgmpy_bridge.to_pgmpy(network)
+
+
+def from_pgmpy(model: Any) -> BayesianNetwork:
+    """The network of a ``pgmpy.models.DiscreteBayesianNetwork`` whose tables are all given."""
+    from bntk.io import pgmpy_bridge
+
+    return pgmpy_bridge.from_pgmpy(model)
 
 
 def _format(path: str | os.PathLike[str]) -> Any:

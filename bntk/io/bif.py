@@ -35,6 +35,7 @@ _ROW = re.compile(r"\s*(?:\(([^()]*)\)|(table|default)\b)([^;(){}]*);")
 
 # A family whose rows are not all written out may not be larger than this: a short file must not ask for much.
 _MAX_DEFAULT_ENTRIES = 2**22
+_MAX_AXES = 32  # numpy's
 
 
 def parse(text: str, source: str = "") -> BayesianNetwork:
@@ -218,6 +219,8 @@ class _Reader:
                 self._fail(f"{child.name!r} has {q} parent configurations, but {len(rows)} rows are given", start)
             if q * r > _MAX_DEFAULT_ENTRIES:
                 self._fail(f"the table of {child.name!r} has {q * r:,} entries, nearly all by default", start)
+        if len(parents) >= _MAX_AXES:
+            self._fail(f"{child.name!r} has {len(parents)} parents; at most {_MAX_AXES - 1} can be held", start)
         table = np.empty((q, r)) if default is None else np.tile(np.array(default), (q, 1))
         if rows:
             table[list(rows)] = list(rows.values())

@@ -8,13 +8,18 @@ import os
 import tempfile
 from pathlib import Path
 
-from bntk.errors import ParseError
+from bntk.errors import DataError, ParseError
 from bntk.tabular.text_files import read_bytes
+
+
+def read_raw(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file; ``.gz`` is unpacked."""
+    return read_bytes(Path(path)).tobytes()
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a file in UTF-8; ``.gz`` is unpacked."""
-    raw = read_bytes(Path(path)).tobytes()
+    raw = read_raw(path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -27,7 +32,10 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", str(target.parent))
-    raw = text.encode("utf-8")
+    try:
+        raw = text.encode("utf-8")
+    except UnicodeEncodeError as error:  # half of a surrogate pair in a name
+        raise DataError(f"{os.fspath(path)}: {text[error.start]!r} cannot be written as UTF-8; rename it") from None
     if target.name.lower().endswith(".gz"):
         raw = gzip.compress(raw, compresslevel=6, mtime=0)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")

@@ -2,6 +2,8 @@
 
 A model file has its kind (``MARKOV`` or ``BAYES``), the number of variables and of states of each, the scopes of the
 tables, and their entries, the last variable of a scope changing fastest. All numbers are separated by white space.
+A ``BAYES`` model whose tables each have their child last is a network; it has no names, so that variables become
+``x0``, ``x1``, ... and states 0, 1, ...
 """
 
 from __future__ import annotations
@@ -15,9 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.errors import ParseError
+from bntk.io.building import NetworkBuilder, number_texts
 from bntk.io.files import read_text
+from bntk.network import BayesianNetwork
 
 Floats = NDArray[np.float64]
+
+_MAX_AXES = 32  # numpy's
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,42 @@ def parse_model(text: str, source: str = "") -> UAIModel:
     tables = [_table(tokens, [cards[v] for v in scope]) for scope in scopes]
     tokens.finish()
     return UAIModel(kind, cards, tuple(scopes), tuple(tables))
+
+
+def parse(text: str, source: str = "") -> BayesianNetwork:
+    """Read a network from a BAYES model.
+
+    Examples
+    --------
+    >>> bn = parse("BAYES 2 2 2 2  1 0  2 0 1  2 0.25 0.75  4 0.5 0.5 0.1 0.9")
+    >>> bn.cpt("x1").probability(1, {"x0": 1})
+    0.9
+    """
+    model = parse_model(text, source)
+    build = NetworkBuilder(source, "UAI")
+    if model.kind != "BAYES":
+        build.fail("a MARKOV model is not a Bayesian network; bntk.io.uai.read_model reads its tables", (1, 1))
+    if sum(model.cards) > len(text):  # a variable without a table that names its states one by one
+        build.fail("the variables have more states than the file has characters")
+    for i, card in enumerate(model.cards):
+        build.add_variable(f"x{i}", range(card), (0, 0))
+    for scope, table in zip(model.scopes, model.tables, strict=True):
+        if not scope:
+            build.fail("a table without variables is no part of a network")
+        *parents, child = (f"x{i}" for i in scope)
+        build.add_table(child, parents, table.ravel(), (0, 0))
+    return build.network()
+
+
+def dump(network: BayesianNetwork) -> str:
+    """The network as a BAYES model: variables and states in their order, their names are lost."""
+    cards = [str(v.n_states) for v in network.variables]
+    lines = ["BAYES", str(len(cards)), " ".join(cards), str(len(cards))]
+    for node, parents in enumerate(network.dag.parent_indices):
+        lines.append(" ".join(map(str, (len(parents) + 1, *parents, node))))
+    for cpt in network.cpts:
+        lines += ["", str(cpt.values.size), *(number_texts(row) for row in cpt.matrix.tolist())]
+    return "\n".join(lines) + "\n"
 
 
 def read_evidence(path: str | os.PathLike[str]) -> dict[int, int]:
@@ -124,6 +166,8 @@ def _scope(tokens: _Tokens, cards: Sequence[int]) -> tuple[int, ...]:
     for variable in scope:
         if variable >= len(cards):
             tokens.fail(f"there is no variable {variable}; there are {len(cards)}, from 0")
+    if len(scope) > _MAX_AXES:
+        tokens.fail(f"a table over {len(scope)} variables; at most {_MAX_AXES} can be held")
     if len({*scope}) < len(scope):
         tokens.fail(f"the scope {scope} has a variable twice")
     return scope

@@ -1,0 +1,154 @@
+"""What the readers and writers of all network files share: collecting variables and tables, and naming states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.cpt import CPT, ROUNDING, normalised, warn_normalised
+from bntk.errors import BntkError, DataError, NetworkError, ParseError
+from bntk.network import BayesianNetwork
+from bntk.variable import State, Variable, state_text
+
+Place = tuple[int, int]  # line and column, from 1; 0 when not known
+NOWHERE: Place = (0, 0)
+
+_MAX_PARENTS = 31  # numpy's axes, less the child's
+
+
+class NetworkBuilder:
+    """The variables and tables of a file; what does not fit is refused with the place where it is written.
+
+    Parameters
+    ----------
+    source : str
+        The file, for messages.
+    kind : str
+        The name of the format, for messages.
+    """
+
+    def __init__(self, source: str, kind: str) -> None:
+        self.source, self.kind = source, kind
+        self.variables: dict[str, Variable] = {}
+        self._cpts: dict[str, CPT] = {}
+        self._off = 0.0
+
+    def fail(self, message: str, place: Place = NOWHERE) -> NoReturn:
+        """Raise the error."""
+        raise ParseError(message, source=self.source, line=place[0], column=place[1]) from None
+
+    def add_variable(self, name: str, states: Iterable[State], place: Place, ordered: bool = False) -> None:
+        """Declare a variable."""
+        if name in self.variables:
+            self.fail(f"variable {name!r} is declared twice", place)
+        try:
+            self.variables[name] = Variable(name, states, ordered)
+        except DataError as error:
+            self.fail(str(error), place)
+
+    def variable(self, name: str, place: Place) -> Variable:
+        """A variable that has been declared."""
+        if name not in self.variables:
+            self.fail(f"variable {name!r} is not declared", place)
+        return self.variables[name]
+
+    def add_table(
+        self,
+        name: str,
+        parents: Sequence[str],
+        numbers: Sequence[float] | NDArray[np.float64],
+        place: Place,
+        counts: Sequence[float] | None = None,
+    ) -> None:
+        """The table of a variable; the child's states change fastest, then those of the last parent."""
+        child = self.variable(name, place)
+        if name in self._cpts:
+            self.fail(f"a second table for {name!r}", place)
+        given = tuple(self.variable(parent, place) for parent in parents)
+        if len({name, *parents}) <= len(parents):
+            self.fail(f"the family of {name!r} has a variable twice: {list(parents)[:8]}", place)
+        if len(parents) > _MAX_PARENTS:
+            self.fail(f"{name!r} has {len(parents)} parents; at most {_MAX_PARENTS} can be held", place)
+        entries = child.n_states
+        for parent in given:
+            entries *= parent.n_states
+        if len(numbers) != entries:
+            self.fail(f"the table of {name!r} needs {entries:,} numbers, got {len(numbers):,}", place)
+        shape = [v.n_states for v in (*given, child)]
+        try:
+            table, off = normalised(child, given, np.array(numbers, dtype=np.float64).reshape(shape))
+            kept = None if counts is None else np.array(counts).reshape(shape)
+            self._cpts[name] = CPT._trusted(child, table, given, kept)
+        except (NetworkError, ValueError) as error:
+            self.fail(str(error), place)
+        self._off = max(self._off, off)
+
+    def numbers(self, text: str, place: Place) -> list[float]:
+        """The numbers in a text, separated by blanks."""
+        try:
+            return [float(word) for word in text.split()]
+        except ValueError as error:
+            self.fail(f"not a list of numbers: {error}", place)
+
+    def network(self) -> BayesianNetwork:
+        """The network, when every variable has its table and the arcs close no cycle."""
+        if not self.variables:
+            self.fail(f"no variable is declared; is this a {self.kind} file?", (1, 1))
+        absent = [name for name in self.variables if name not in self._cpts]
+        if absent:
+            self.fail(f"no table is given for {absent[:5]}")
+        try:
+            network = BayesianNetwork.from_cpts(self._cpts[name] for name in self.variables)
+        except BntkError as error:  # a cycle, say
+            self.fail(str(error))
+        if self._off > ROUNDING:
+            warn_normalised(f"{self.source or self.kind + ' text'}: rows", self._off)
+        return network
+
+
+def state_texts(variable: Variable, kind: str) -> list[str]:
+    """The states as a file of text writes them; refused when two of them would be the same."""
+    texts = [state_text(state) for state in variable.states]
+    if len(set(texts)) < len(texts):
+        raise DataError(
+            f"variable {variable.name!r} has two states that are written alike; {kind} cannot hold them, .json can"
+        )
+    return texts
+
+
+def number_texts(row: Iterable[float]) -> str:
+    """Numbers with all their digits, separated by blanks."""
+    return " ".join(map(repr, row))
+
+
+def identifiers(names: Iterable[str]) -> dict[str, str]:
+    """For each name an identifier of ASCII letters, digits and underscores: itself, where it is one.
+
+    Examples
+    --------
+    >>> identifiers(["a", "a b", "a_b", "5"])
+    {'a': 'a', 'a b': 'a_b_2', 'a_b': 'a_b', '5': 'x5'}
+    """
+    listed = list(names)
+    chosen = {name: name for name in listed if _is_identifier(name)}
+    taken, last = set(chosen), dict[str, int]()
+    for name in listed:
+        if name in chosen:
+            continue
+        stem = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+        stem = stem if stem and stem[0].isalpha() else "x" + stem
+        unique, n = stem, last.get(stem, 1)
+        while unique in taken:
+            n += 1
+            unique = f"{stem}_{n}"
+        last[stem] = n
+        taken.add(unique)
+        chosen[name] = unique
+    return {name: chosen[name] for name in listed}
+
+
+def _is_identifier(name: str) -> bool:
+    return name.isascii() and name.isidentifier()

@@ -1,0 +1,209 @@
+"""Our own form of a network: JSON that keeps everything, to the last bit.
+
+Kept are states with their types (text, whole numbers, numbers, booleans, tuples of these), what is ordered, the order
+of nodes, the tables, and where there are any the counts behind them and the prior, so that a fitted network can still
+be updated. Keys that the reader does not know are skipped; a later version may add some. ``values`` and ``counts`` are
+flat: the child's states change fastest, then those of the last parent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from bntk.cpt import CPT
+from bntk.errors import DataError
+from bntk.io.building import NOWHERE, NetworkBuilder
+from bntk.learning.priors import Backoff, BDeu, Dirichlet, MaximumLikelihood
+from bntk.network import BayesianNetwork
+from bntk.variable import State, Variable
+
+FORMAT, VERSION = "bntk network", 1
+
+_MAX_DEPTH = 20  # of tuples in tuples
+_LARGE = 1.7976931348623157e308  # the largest double; a whole number may be larger, and infinity is
+
+# Name in the file -> class and its fields.
+_PRIORS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "mle": (MaximumLikelihood, ()),
+    "dirichlet": (Dirichlet, ("value", "default")),
+    "bdeu": (BDeu, ("ess",)),
+    "backoff": (Backoff, ("rows", "alpha")),
+}
+
+
+def parse(text: str, source: str = "") -> BayesianNetwork:
+    """Read a network from JSON text.
+
+    Examples
+    --------
+    >>> bn = parse('''{"format": "bntk network", "version": 1,
+    ...   "variables": [{"name": "a", "states": [0, 2.5, true, "x"]}],
+    ...   "tables": [{"child": "a", "values": [0.25, 0.25, 0.25, 0.25]}]}''')
+    >>> bn.variable("a").states
+    (0, 2.5, True, 'x')
+    """
+    return _Reader(text, source).network()
+
+
+class _Reader:
+    def __init__(self, text: str, source: str) -> None:
+        self.text = text
+        self.build = NetworkBuilder(source, "JSON")
+
+    def network(self) -> BayesianNetwork:
+        data = self._object(self._loaded(), "the file")
+        if data.get("format") != FORMAT:
+            self.build.fail(f'expected "format": "{FORMAT}", found {_shown(data.get("format"))}')
+        version = data.get("version")
+        if type(version) is not int or version != VERSION:
+            self.build.fail(f"version {_shown(version)} of the format is not known; this is version {VERSION}")
+        for entry in self._list(data, "variables", "the file"):
+            self._variable(self._object(entry, "a variable"))
+        for entry in self._list(data, "tables", "the file"):
+            self._table(self._object(entry, "a table"))
+        network = self.build.network()
+        if data.get("prior") is None:
+            return network
+        return BayesianNetwork(network.dag, network.cpts, prior=self._prior(self._object(data["prior"], "the prior")))
+
+    def _loaded(self) -> Any:
+        try:
+            return json.loads(self.text, parse_constant=_refuse_constant)
+        except json.JSONDecodeError as error:
+            self.build.fail(f"not JSON: {error.msg}", (error.lineno, error.colno))
+        except (ValueError, RecursionError) as error:  # a number with thousands of digits; brackets in brackets in ...
+            self.build.fail(f"not JSON that can be read: {error}", (1, 1))
+
+    def _variable(self, entry: dict[str, Any]) -> None:
+        name = entry.get("name")
+        if not isinstance(name, str):
+            self.build.fail(f"a variable's name must be text, not {_shown(name)}")
+        ordered = entry.get("ordered", False)
+        if not isinstance(ordered, bool):
+            self.build.fail(f"variable {name!r}: ordered must be true or false, not {_shown(ordered)}")
+        states = [self._state(state, name) for state in self._list(entry, "states", f"variable {name!r}")]
+        self.build.add_variable(name, states, NOWHERE, ordered)
+
+    def _state(self, state: Any, name: str, depth: int = 0) -> State:
+        if isinstance(state, (str, int, float)):
+            return state
+        entry = state if isinstance(state, dict) and len(state) == 1 else {}
+        if entry.get("float") in ("inf", "-inf"):
+            return float(entry["float"])
+        if not isinstance(entry.get("tuple"), list) or depth >= _MAX_DEPTH:
+            self.build.fail(f"variable {name!r}: {_shown(state)} is no state")
+        return tuple(self._state(part, name, depth + 1) for part in entry["tuple"])
+
+    def _table(self, entry: dict[str, Any]) -> None:
+        child = entry.get("child")
+        where = f"the table of {_shown(child)}"
+        parents = self._list(entry, "parents", where) if "parents" in entry else []
+        if not all(isinstance(name, str) for name in (child, *parents)):
+            self.build.fail(f"{where}: child and parents must be names")
+        values = self._numbers(entry, "values", where)
+        counts = None if entry.get("counts") is None else self._numbers(entry, "counts", where)
+        if counts is not None and (len(counts) != len(values) or any(not 0 <= n <= 2**62 for n in counts)):
+            self.build.fail(f"{where}: counts must be as many numbers as there are values, from 0 on")
+        self.build.add_table(child, parents, values, NOWHERE, counts)  # type: ignore[arg-type]
+
+    def _prior(self, entry: dict[str, Any]) -> Any:
+        kind = entry.get("kind")
+        if not isinstance(kind, str) or kind not in _PRIORS:
+            self.build.fail(f"the prior {_shown(kind)} is not known; known are {list(_PRIORS)}")
+        cls, fields = _PRIORS[kind]
+        try:
+            return cls(**{field: entry[field] for field in fields if field in entry})
+        except (TypeError, ValueError, OverflowError) as error:
+            self.build.fail(f"the prior {kind!r}: {error}")
+
+    def _numbers(self, entry: dict[str, Any], key: str, where: str) -> list[float]:
+        numbers = self._list(entry, key, where)
+        if not {type(number) for number in numbers} <= {int, float} or any(not -_LARGE <= n <= _LARGE for n in numbers):
+            self.build.fail(f"{where}: {key} must be a list of finite numbers")
+        return numbers
+
+    def _object(self, value: Any, what: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            self.build.fail(f"{what} must be an object {{...}}, not {_shown(value)}")
+        return value
+
+    def _list(self, entry: dict[str, Any], key: str, where: str) -> list[Any]:
+        value = entry.get(key)
+        if not isinstance(value, list):
+            self.build.fail(f"{where} needs {key!r}, a list, not {_shown(value)}")
+        return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if not isinstance(value, (list, dict)) else "a list" if isinstance(value, list) else "an object"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------
+
+
+def dump(network: BayesianNetwork) -> str:
+    """The network as JSON text, one line a variable and a table."""
+    head = {"format": FORMAT, "version": VERSION}
+    if network.prior is not None:
+        head["prior"] = _prior_entry(network.prior)
+    parts = [f'"{key}": {_text(value)}' for key, value in head.items()]
+    parts.append('"variables": [\n' + ",\n".join(_text(_variable_entry(v)) for v in network.variables) + "\n]")
+    parts.append('"tables": [\n' + ",\n".join(_text(dict(_table_entry(cpt))) for cpt in network.cpts) + "\n]")
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def _text(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    # Half of a surrogate pair is no UTF-8; JSON can write it by its number.
+    return text if text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text) else json.dumps(value)
+
+
+def _variable_entry(variable: Variable) -> dict[str, Any]:
+    states = [_state_entry(state, variable.name) for state in variable.states]
+    return {"name": variable.name, "states": states, **({"ordered": True} if variable.ordered else {})}
+
+
+def _state_entry(state: State, name: str) -> Any:
+    if type(state) in (str, bool, int) or (type(state) is float and math.isfinite(state)):
+        return state
+    if type(state) is float:
+        return {"float": repr(state)}
+    if type(state) is tuple:
+        return {"tuple": [_state_entry(part, name) for part in state]}
+    raise DataError(
+        f"variable {name!r} has the state {state!r} of type {type(state).__name__}; files hold text, numbers, booleans "
+        "and tuples of these: rename it"
+    )
+
+
+def _table_entry(cpt: CPT) -> Iterator[tuple[str, Any]]:
+    yield "child", cpt.name
+    if cpt.parents:
+        yield "parents", [p.name for p in cpt.parents]
+    yield "values", cpt.values.ravel().tolist()
+    if cpt.counts is not None:
+        yield "counts", cpt.counts.ravel().tolist()
+
+
+def _prior_entry(prior: Any) -> dict[str, Any]:
+    for kind, (cls, fields) in _PRIORS.items():
+        if type(prior) is cls:
+            return {"kind": kind, **{field: _plain(getattr(prior, field)) for field in fields}}
+    raise DataError(f"the prior {prior!r} cannot be written to JSON; other formats leave priors and counts out")
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, lists and mappings of them without numpy."""
+    if isinstance(value, Mapping):
+        return {name: _plain(number) for name, number in value.items()}
+    return np.asarray(value, dtype=np.float64).tolist()

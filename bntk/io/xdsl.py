@@ -1,0 +1,193 @@
+"""XDSL, the files of GeNIe and SMILE.
+
+Chance nodes with full tables and deterministic nodes are read. The child's states change fastest, then those of the
+last parent. Nodes and states of XDSL are called by identifiers, and parents come before their children; where ours are
+no identifiers or in another order, the real names and positions are kept in user properties of the node
+(``bntk_name``, ``bntk_states``, ``bntk_position``, as JSON), which GeNIe shows and keeps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from bntk.cpt import CPT
+from bntk.io.building import NetworkBuilder, identifiers, number_texts, state_texts
+from bntk.io.xml_tree import Element, escaped, read_xml
+from bntk.network import BayesianNetwork
+from bntk.variable import Variable
+
+READS_BYTES = True  # the document says how it is encoded
+
+# A deterministic node names one state a row, but its table has one entry a state: a short file must not ask for much.
+_MAX_RESULTS = 2**16
+
+_OTHER_NODES = {
+    "noisymax": "a noisy-MAX node",
+    "noisyadder": "a noisy-adder node",
+    "equation": "a node with an equation",
+    "decision": "a decision",
+    "utility": "a utility",
+    "mau": "a utility",
+}
+
+
+def parse(text: str | bytes, source: str = "") -> BayesianNetwork:
+    """Read a network from XDSL.
+
+    Examples
+    --------
+    >>> bn = parse('''<smile version="1.0" id="tiny"><nodes>
+    ... <cpt id="rain"><state id="no"/><state id="yes"/><probabilities>0.75 0.25</probabilities></cpt>
+    ... <deterministic id="wet"><state id="no"/><state id="yes"/><parents>rain</parents>
+    ... <resultingstates>no yes</resultingstates></deterministic></nodes></smile>''')
+    >>> bn.cpt("wet").probability("yes", {"rain": "yes"})
+    1.0
+    """
+    build = NetworkBuilder(source, "XDSL")
+    root = read_xml(text, source, "smile")
+    if (dynamic := root.first("dynamic")) is not None:
+        build.fail("networks that unfold in time are not known", dynamic.place)
+    nodes = root.first("nodes")
+    if nodes is None:
+        build.fail("expected <nodes> in <smile>", root.place)
+    names: dict[str, str] = {}  # by identifier
+    for node in sorted(nodes.children, key=lambda node: _position(build, node)):
+        identifier = node.attributes.get("id", "")
+        if node.tag not in ("cpt", "deterministic"):
+            what = _OTHER_NODES.get(node.tag, f"a node of type <{node.tag[:40]}>")
+            build.fail(f"{identifier!r} is {what}; only tables of probabilities can be read", node.place)
+        if identifier in names:
+            build.fail(f"the node {identifier!r} is declared twice", node.place)
+        names[identifier] = _declare(build, node, identifier)
+    for node in nodes.children:
+        name = names[node.attributes.get("id", "")]
+        numbers = _probabilities(build, node) if node.tag == "cpt" else _results(build, node, name)
+        build.add_table(name, _parents(build, node, names), numbers, node.place)
+    return build.network()
+
+
+def _position(build: NetworkBuilder, node: Element) -> int:
+    """Where the node stands in our order; 0, so that the order of the file stays, when that is not said."""
+    for entry in node.all("property"):
+        if entry.attributes.get("id") == "bntk_position":
+            position = _json(build, entry)
+            if not isinstance(position, int):
+                build.fail("bntk_position must be a whole number", entry.place)
+            return position
+    return 0
+
+
+def _parents(build: NetworkBuilder, node: Element, names: dict[str, str]) -> list[str]:
+    listed = node.first("parents")
+    if listed is None:
+        return []
+    identifiers = listed.text.split()
+    for identifier in identifiers:
+        if identifier not in names:
+            build.fail(f"the parent {identifier!r} is no node", listed.place)
+    return [names[identifier] for identifier in identifiers]
+
+
+def _declare(build: NetworkBuilder, node: Element, identifier: str) -> str:
+    """Add the variable of a node; returns its name."""
+    states = [state.attributes.get("id", "") for state in node.all("state")]
+    name: object = identifier
+    for entry in node.all("property"):
+        if entry.attributes.get("id") == "bntk_name":
+            name = _json(build, entry)
+        elif entry.attributes.get("id") == "bntk_states":
+            labels = _json(build, entry)
+            if not isinstance(labels, list) or len(labels) != len(states):
+                build.fail(f"bntk_states of {identifier!r} must be a list with {len(states)} names", entry.place)
+            states = labels
+    if not isinstance(name, str) or not all(isinstance(state, str) for state in states):
+        build.fail(f"the names of the node {identifier!r} and its states must be text", node.place)
+    build.add_variable(name, states, node.place)
+    return name
+
+
+def _json(build: NetworkBuilder, entry: Element) -> object:
+    try:
+        return json.loads(entry.text)
+    except (ValueError, RecursionError):
+        build.fail("this property must be JSON", entry.place)
+
+
+def _probabilities(build: NetworkBuilder, node: Element) -> list[float]:
+    table = node.first("probabilities")
+    if table is None:
+        build.fail(f"{node.attributes.get('id')!r} has no <probabilities>", node.place)
+    return build.numbers(table.text, table.place)
+
+
+def _results(build: NetworkBuilder, node: Element, name: str) -> list[float]:
+    """The table of a deterministic node: for each parent configuration a one."""
+    results = node.first("resultingstates")
+    if results is None:
+        build.fail(f"{name!r} has no <resultingstates>", node.place)
+    positions = {state.attributes.get("id", ""): code for code, state in enumerate(node.all("state"))}
+    words = results.text.split()
+    r = len(positions)
+    if len(words) * r > max(_MAX_RESULTS, 64 * len(results.text)):
+        build.fail(f"the table of {name!r} would have {len(words) * r:,} entries; make it a <cpt>", results.place)
+    numbers = [0.0] * (len(words) * r)
+    for row, word in enumerate(words):
+        if word not in positions:
+            build.fail(f"{name!r} has no state {word!r}", results.place)
+        numbers[row * r + positions[word]] = 1.0
+    return numbers
+
+
+def dump(network: BayesianNetwork) -> str:
+    """The network as XDSL; parents come before their children, as SMILE needs them."""
+    return "\n".join(_lines(network)) + "\n"
+
+
+def _lines(network: BayesianNetwork) -> Iterator[str]:
+    ids = identifiers(network.names)
+    order = network.dag.topological_order
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<smile version="1.0" id="network" numsamples="10000" discsamples="10000">'
+    yield "  <nodes>"
+    for name in order:
+        yield from _node(network.cpt(name), ids)
+        if order != network.names:
+            yield f'      <property id="bntk_position">{network.dag.index(name)}</property>'
+        yield "    </cpt>"
+    yield "  </nodes>"
+    yield "  <extensions>"
+    yield '    <genie version="1.0" app="bntk" name="network">'
+    for name, identifier in ids.items():
+        yield f'      <node id="{identifier}">'
+        yield f"        <name>{escaped(_shown(name), 'XDSL')}</name>"
+        yield "      </node>"
+    yield "    </genie>"
+    yield "  </extensions>"
+    yield "</smile>"
+
+
+def _node(cpt: CPT, ids: dict[str, str]) -> Iterator[str]:
+    """A node, still open."""
+    states = state_texts(cpt.child, "XDSL")
+    state_ids = identifiers(states)
+    yield f'    <cpt id="{ids[cpt.name]}">'
+    for state in states:
+        yield f'      <state id="{state_ids[state]}" />'
+    if cpt.parents:
+        yield f"      <parents>{' '.join(ids[p.name] for p in cpt.parents)}</parents>"
+    yield f"      <probabilities>{number_texts(cpt.values.ravel().tolist())}</probabilities>"
+    yield from _properties(cpt.child, ids[cpt.name], states, state_ids)
+
+
+def _properties(variable: Variable, identifier: str, states: list[str], state_ids: dict[str, str]) -> Iterator[str]:
+    """The real names, where they are no identifiers; JSON escapes all that XML could not hold."""
+    if identifier != variable.name:
+        yield f'      <property id="bntk_name">{escaped(json.dumps(variable.name), "XDSL")}</property>'
+    if any(state_ids[state] != state for state in states):
+        yield f'      <property id="bntk_states">{escaped(json.dumps(states), "XDSL")}</property>'
+
+
+def _shown(name: str) -> str:
+    """The name as a picture shows it, without characters that XML cannot hold."""
+    return "".join(c if c.isprintable() else " " for c in name)
