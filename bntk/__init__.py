@@ -15,6 +15,7 @@ _LAZY = {
     "Variable": "bntk.variable:Variable",
     "Table": "bntk.table:Table",
     "read_table": "bntk.readers:read_table",
+    "read_multilabel": "bntk.tabular.multilabel:read_multilabel",
     "DAG": "bntk.graph.dag:DAG",
     "CPT": "bntk.cpt:CPT",
     "BayesianNetwork": "bntk.network:BayesianNetwork",
@@ -24,9 +25,11 @@ _LAZY = {
         name: f"bntk.classifiers:{name}"
         for name in (
             "A2DE",
+            "AMODE",
             "AODE",
             "AWNB",
             "MANB",
+            "MDBNC",
             "WANBIA",
             "NaiveBayes",
             "TAN",
@@ -39,6 +42,12 @@ _LAZY = {
             "STAN",
             "STAND",
             "SemiNaiveBayes",
+            "BayesianChain",
+            "BinaryRelevance",
+            "ChainEnsemble",
+            "CircularChain",
+            "ClassifierChain",
+            "LabelPowerset",
         )
     },
     "classifiers": "bntk.classifiers",
@@ -58,6 +67,7 @@ _LAZY = {
     "set_threads": "bntk._threads:set_threads",
     "datasets": "bntk.datasets",
     "errors": "bntk.errors",
+    "evaluation": "bntk.evaluation",
     "graph": "bntk.graph",
     "inference": "bntk.inference",
     "io": "bntk.io",
@@ -79,6 +89,7 @@ if TYPE_CHECKING:
     from bntk import classifiers as classifiers
     from bntk import datasets as datasets
     from bntk import errors as errors
+    from bntk import evaluation as evaluation
     from bntk import graph as graph
     from bntk import inference as inference
     from bntk import io as io
@@ -87,18 +98,26 @@ if TYPE_CHECKING:
     from bntk._threads import n_threads as n_threads
     from bntk._threads import set_threads as set_threads
     from bntk.classifiers import A2DE as A2DE
+    from bntk.classifiers import AMODE as AMODE
     from bntk.classifiers import AODE as AODE
     from bntk.classifiers import AWNB as AWNB
     from bntk.classifiers import BAN as BAN
     from bntk.classifiers import FAN as FAN
     from bntk.classifiers import KDB as KDB
     from bntk.classifiers import MANB as MANB
+    from bntk.classifiers import MDBNC as MDBNC
     from bntk.classifiers import SPODE as SPODE
     from bntk.classifiers import STAN as STAN
     from bntk.classifiers import STAND as STAND
     from bntk.classifiers import TAN as TAN
     from bntk.classifiers import WANBIA as WANBIA
+    from bntk.classifiers import BayesianChain as BayesianChain
     from bntk.classifiers import BayesNetClassifier as BayesNetClassifier
+    from bntk.classifiers import BinaryRelevance as BinaryRelevance
+    from bntk.classifiers import ChainEnsemble as ChainEnsemble
+    from bntk.classifiers import CircularChain as CircularChain
+    from bntk.classifiers import ClassifierChain as ClassifierChain
+    from bntk.classifiers import LabelPowerset as LabelPowerset
     from bntk.classifiers import NaiveBayes as NaiveBayes
     from bntk.classifiers import SelectiveKDB as SelectiveKDB
     from bntk.classifiers import SemiNaiveBayes as SemiNaiveBayes
@@ -129,6 +148,7 @@ if TYPE_CHECKING:
     from bntk.noisy import NoisyOr as NoisyOr
     from bntk.readers import read_table as read_table
     from bntk.table import Table as Table
+    from bntk.tabular.multilabel import read_multilabel as read_multilabel
     from bntk.variable import Variable as Variable
 
 

@@ -5,6 +5,11 @@ from bntk.classifiers.averaged import A2DE, AODE
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.dependence import KDB, SPODE, SelectiveKDB
 from bntk.classifiers.general import BayesNetClassifier
+from bntk.classifiers.multidim.amode import AMODE
+from bntk.classifiers.multidim.chains import BayesianChain, CircularChain, ClassifierChain
+from bntk.classifiers.multidim.ensembles import ChainEnsemble
+from bntk.classifiers.multidim.networks import MDBNC
+from bntk.classifiers.multidim.transform import BinaryRelevance, LabelPowerset
 from bntk.classifiers.naive import NaiveBayes
 from bntk.classifiers.selective import STAN, STAND
 from bntk.classifiers.seminaive import SemiNaiveBayes
@@ -12,12 +17,14 @@ from bntk.classifiers.weighted import AWNB, MANB, WANBIA
 
 __all__ = [
     "A2DE",
+    "AMODE",
     "AODE",
     "AWNB",
     "BAN",
     "FAN",
     "KDB",
     "MANB",
+    "MDBNC",
     "SPODE",
     "STAN",
     "STAND",
@@ -25,6 +32,12 @@ __all__ = [
     "WANBIA",
     "BayesClassifier",
     "BayesNetClassifier",
+    "BayesianChain",
+    "BinaryRelevance",
+    "ChainEnsemble",
+    "CircularChain",
+    "ClassifierChain",
+    "LabelPowerset",
     "NaiveBayes",
     "NetworkClassifier",
     "SelectiveKDB",

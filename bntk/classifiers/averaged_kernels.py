@@ -269,7 +269,8 @@ def add_members(
             for row in rows:
                 weight[row] += weights[m]
             if sum_out and n_holes:
-                chosen[: rows.size] = rows
+                for k in range(rows.size):  # assigning a slice would bring in the text of an error, slow to compile
+                    chosen[k] = rows[k]
                 more = agreeing(codes, start, parents[m], cards, context, holes, chosen[rows.size :])
                 rows = chosen[: rows.size + more.size]
             if rows.size:

@@ -56,14 +56,54 @@ class ScoreOption:
         self.default = default
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        return self.default if instance is None else MethodType(ClassifierMixin.score, instance)
+        if instance is None:
+            return self.default
+        method = next(m for base in owner.__mro__ if callable(m := base.__dict__.get("score")))
+        return MethodType(method, instance)
 
     def __set__(self, instance: Any, value: Any) -> None:
         instance.__dict__["score"] = value
 
 
+class RowReader(ClassifierMixin, BaseEstimator):
+    """What every classifier of this package is to scikit-learn: it takes rows of any kind, with missing cells."""
+
+    features_: Features
+
+    def _checked_rows(self, X: Any, reset: bool) -> Any:
+        """X with its number and names of columns checked; lists as an array, data frames and tables as they are."""
+        if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
+            names = list(X.names if isinstance(X, Table) else X)
+            if reset:
+                self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+            elif names != list(getattr(self, "feature_names_in_", self.features_.names)):
+                raise DataError(f"X has the columns {names}; the classifier was fitted with {self.features_.names}")
+            return X
+        if _is_frame(X):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            if not len(X):
+                raise ValueError("Found array with 0 sample(s): X has no rows, but a minimum of 1 is required.")
+            return X
+        X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
+        return _numbers_where_possible(X)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name, as scikit-learn defines it."""
+        params: dict[str, Any] = super().get_params(deep)
+        if "score" in params:  # the parameter, not the method
+            params["score"] = self.__dict__["score"]
+        return params
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class BayesClassifier(ClassifierMixin, BaseEstimator):
+class BayesClassifier(RowReader):
     """The base of all classifiers with one class variable.
 
     Parameters
@@ -318,23 +358,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- checking what is given
 
-    def _checked_rows(self, X: Any, reset: bool) -> Any:
-        """X with its number and names of columns checked; lists as an array, data frames and tables as they are."""
-        if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
-            names = list(X.names if isinstance(X, Table) else X)
-            if reset:
-                self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-            elif names != list(getattr(self, "feature_names_in_", self.features_.names)):
-                raise DataError(f"X has the columns {names}; the classifier was fitted with {self.features_.names}")
-            return X
-        if _is_frame(X):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            if not len(X):
-                raise ValueError("Found array with 0 sample(s): X has no rows, but a minimum of 1 is required.")
-            return X
-        X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
-        return _numbers_where_possible(X)
-
     def _checked_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats | None]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
@@ -357,20 +380,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator):
             return labels, None
         weights = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
         return labels, weights
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name, as scikit-learn defines it."""
-        params: dict[str, Any] = super().get_params(deep)
-        if "score" in params:  # the parameter, not the method
-            params["score"] = self.__dict__["score"]
-        return params
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

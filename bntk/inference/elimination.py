@@ -66,16 +66,22 @@ def junction_tree_cost(network: BayesianNetwork) -> int:
 
 def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: int, normalise: bool) -> Answer:
     from bntk.inference.elimination_kernels import score_rows
+    from bntk.inference.lookup_kernels import BLOCK, look_up_rows
 
     codes = _read_only(codes)
     families = families_of(network)
     lookups, supports = _tables_of(network, target, all_families=not normalise)
     width = 1 if target is None else network.cpts[target].child.n_states
     answer = Answer(np.empty((codes.shape[1], width)), np.zeros(codes.shape[1], dtype=np.bool_))
+    open_blocks = np.zeros(-(-codes.shape[1] // BLOCK), dtype=np.bool_)
     what = (families, lookups, supports, -1 if target is None else target, budget, normalise)
 
     def work(span: tuple[int, int]) -> None:
-        score_rows(codes, *span, *what, *_work(families, width, budget), *answer)
+        entry, rest = np.empty(BLOCK, np.int32), np.empty(BLOCK)
+        if look_up_rows(
+            codes, *span, families.cards, lookups, supports, normalise, entry, rest, answer.values, open_blocks
+        ):
+            score_rows(codes, *span, open_blocks, *what, *_work(families, width, budget), *answer)
 
     run_parallel(work, spans(codes.shape[1], 4 * n_threads(), multiple=1024))
     return answer
@@ -243,8 +249,9 @@ def _extended_size(values: Floats) -> float:
 def _work(families: Any, width: int, budget: int) -> tuple[Any, Any]:
     """Working memory of one piece of work."""
     from bntk.inference import elimination_kernels as kernels
+    from bntk.inference.component_kernels import MOST_FACTORS, MOST_LOCAL, N_LINES
 
-    n, rows, local, factors = families.cards.size, kernels.BLOCK, kernels.MOST_LOCAL, kernels.MOST_FACTORS
+    n, rows = families.cards.size, kernels.BLOCK
     block = kernels.Block(
         cells=np.zeros((n, rows), np.int32),
         missing=np.zeros((n, rows), np.uint8),
@@ -260,11 +267,11 @@ def _work(families: Any, width: int, budget: int) -> tuple[Any, Any]:
         is_open=np.zeros(rows, np.uint8),
     )
     # A step that sums nothing out has MOST_FACTORS tables fewer and one more.
-    most_tables = 2 * (n + local)
+    most_tables = 2 * (n + MOST_LOCAL)
     room = kernels.Room(
-        ints=np.full((kernels.N_LINES, most_tables), -1, np.int64),
-        strides=np.zeros((most_tables, local), np.int64),
-        outer=np.zeros((local, factors), np.int64),
+        ints=np.full((N_LINES, most_tables), -1, np.int64),
+        strides=np.zeros((most_tables, MOST_LOCAL), np.int64),
+        outer=np.zeros((MOST_LOCAL, MOST_FACTORS), np.int64),
         scales=np.zeros(most_tables),
         product=np.ones(width),
         data=np.empty(families.tables.size + _room(families.cards, width, budget)),

@@ -35,7 +35,7 @@ def with_budgets(patch, quick, most):
 
 
 @few
-@drawn(networks(), seeds, st.sampled_from([0.2, 0.7]), st.sampled_from(BUDGETS), st.sampled_from([0, 1 << 16]))
+@drawn(networks(), seeds, st.sampled_from([0.0, 0.2, 0.7]), st.sampled_from(BUDGETS), st.sampled_from([0, 1 << 16]))
 def test_every_way_gives_the_joint_with_each_state_of_a_target(network, seed, missing, budgets, most_marks):
     codes, whole = random_rows(seed, cards_of(network), 40, missing), joint(network)
     with pytest.MonkeyPatch.context() as patch:
@@ -154,6 +154,29 @@ def test_the_number_of_threads_changes_nothing():
         np.testing.assert_array_equal(posterior, answers[0][0])
         np.testing.assert_array_equal(logs, answers[0][1])
         np.testing.assert_array_equal(counts, answers[0][2])
+
+
+@few
+@drawn(networks(), seeds)
+def test_the_rows_beside_a_row_change_nothing(network, seed):
+    """Complete rows are looked up, unless there is a missing cell near them."""
+    codes = random_rows(seed, cards_of(network), 300, 0.3)
+    codes[:, 64:200] = random_rows(seed, cards_of(network), 136, 0.0)
+    shuffled = np.random.default_rng(seed).permutation(300)
+    for v in range(len(network.cpts)):
+        for answer in (posterior_rows, log_joint_rows):
+            together, apart = answer(network, codes, v), answer(network, codes[:, shuffled], v)
+            np.testing.assert_array_equal(together[shuffled], apart)
+
+
+def test_complete_rows_and_cells_that_tell_nothing_need_look_ups_only(monkeypatch):
+    """So that nobody waits for the large kernels to compile who has no missing cells."""
+    network = bntk.datasets.asia()
+    rows = network.sample(200, seed=0).to_pandas()
+    rows.loc[:, "xray"] = None  # neither in a family with smoke, nor above anything
+    expected = network.posterior(rows, "smoke")
+    monkeypatch.setattr(elimination, "_work", None)  # working memory of the large kernels
+    assert np.array_equal(network.posterior(rows.drop(columns="xray"), "smoke"), expected)
 
 
 def test_codes_of_more_states_than_a_byte_holds():

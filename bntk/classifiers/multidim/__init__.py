@@ -1,0 +1,1 @@
+"""Classifiers with several class variables."""

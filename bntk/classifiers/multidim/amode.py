@@ -1,0 +1,196 @@
+"""Average multi-dimensional one-dependence: one network for each class as the parent of all others, averaged.
+
+References
+----------
+A. Antonucci, G. Corani, D. Mauá, S. Gabaglio (2013). An ensemble of Bayesian networks for multilabel classification.
+IJCAI, 1220-1225.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from bntk.classifiers.base import ScoreOption
+from bntk.classifiers.multidim.base import MultiBayesClassifier, class_names
+from bntk.classifiers.multidim.evidence import FeatureEvidence, Floats, Tables, log
+from bntk.classifiers.multidim.posterior import ClassPosterior
+from bntk.classifiers.multidim.structure import Bridge, family_evaluator, score_for
+from bntk.cpt import CPT
+from bntk.errors import TooLargeError
+from bntk.graph.dag import DAG
+from bntk.learning.counts import TableCounter
+from bntk.learning.parameters import fit, posterior_mean
+from bntk.learning.scores import Score
+from bntk.learning.search import SearchResult
+from bntk.network import BayesianNetwork
+
+#: Joint states of the classes up to which the average of all members is one table.
+ONE_TABLE = 1 << 12
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class AMODE(MultiBayesClassifier):
+    """Average multi-dimensional one-dependence classifier.
+
+    There is one network for each class variable, in which it is the parent of all other classes. The features have the
+    same parents among the classes in all of them, chosen by the score, and no arcs among themselves. With classes
+    c = (c_1, ..., c_m) and features a,
+
+        P(c, a) = prod_i P(a_i | pa_i)  1/m sum_k P(c_k) prod_{l != k} P(c_l | c_k).
+
+    The parents of a feature depend on its own family alone, so that learning takes time linear in the number of
+    features. Given the state of the superparent, the other classes are connected only where they are parents of the
+    same feature. So all members, one for each state of each superparent, are answered on one junction tree of these
+    connections, exactly where it is small enough; with at most 4,096 combinations of labels, the average over the
+    members is one table from the beginning.
+
+    Parameters
+    ----------
+    score : str or Score
+        By which the parents of a feature are chosen: ``"bic"``, ``"bdeu"`` or another sum over families.
+    max_bridge_parents : int, optional
+        Largest number of classes that are parents of one feature. With 1, inference is exact for any number of classes.
+    loss, prior, numeric, n_bins, missing, unseen, max_entries, seed, n_jobs
+        As for every classifier of several class variables, see :class:`MultiBayesClassifier`. ``loss="subset"`` needs
+        the average of the members as one table, so that it is for few classes.
+
+    Attributes
+    ----------
+    search_ : SearchResult
+        The arcs from classes to features, and how they were found.
+    inference_ : str
+        Whether predictions are exact.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(3000, seed=1).to_pandas()
+    >>> Y = rows[["tub", "lung", "bronc"]]
+    >>> X = rows[["asia", "smoke", "xray", "dysp"]]
+    >>> amode = bntk.AMODE().fit(X, Y)
+    >>> member = amode.member("lung")
+    >>> member.dag.parents("tub"), member.dag.parents("xray"), member.dag.parents("dysp")
+    (('lung',), ('tub', 'lung'), ('lung', 'bronc'))
+    >>> amode.predict(X.head(3)).values.tolist()
+    [['no', 'no', 'yes'], ['no', 'no', 'no'], ['no', 'no', 'yes']]
+    """
+
+    score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
+    max_bridge_parents: int | None = 2
+
+    def _learn(self, counter: TableCounter, n_features: int) -> None:
+        size = math.prod(self.labels_.cards)
+        if self.loss == "subset" and size > ONE_TABLE:
+            raise TooLargeError(
+                f"loss='subset' looks at all {size:,} combinations of labels, more than {ONE_TABLE:,}; MDBNC can do it"
+            )
+        self.search_ = self._find_bridge(counter, n_features)
+        self._shared = fit(self.search_.dag, counter, self._dirichlet)
+        self._pairs = _pair_counts(counter, n_features)
+        self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
+
+    def _find_bridge(self, counter: TableCounter, n_features: int) -> SearchResult:
+        began = time.perf_counter()
+        evaluator = family_evaluator(score_for(self.__dict__["score"], counter), counter)
+        bridge = Bridge(evaluator, n_features, self.max_bridge_parents)
+        chosen = bridge.choose([()] * n_features, set())
+        dag = DAG(counter.names, [(counter.names[c], counter.names[f]) for f, some in enumerate(chosen) for c in some])
+        evaluator.reset(dag)
+        return SearchResult(
+            dag,
+            evaluator.total(),
+            "parents of each feature",
+            bridge.exact,
+            n_evaluated=evaluator.n_evaluated,
+            seconds=time.perf_counter() - began,
+        )
+
+    def _class_posterior(self) -> ClassPosterior:
+        n_features = len(self.features_.variables)
+        evidence = FeatureEvidence(self._shared, n_features)
+        classes = tuple(range(n_features, len(self._shared.names)))
+        if math.prod(self.labels_.cards) <= ONE_TABLE:
+            return ClassPosterior(evidence, {classes: self._average()[..., None, None]}, np.zeros(1), self.max_entries)
+        tables, log_weights = self._components(n_features)
+        return ClassPosterior(evidence, tables, log_weights, self.max_entries)
+
+    def _average(self) -> Floats:
+        """log 1/m sum_k P(c_k) prod_l P(c_l | c_k) for all combinations of labels."""
+        m = len(self.classes_)
+        total = np.zeros(self.labels_.cards)
+        for k in range(m):
+            member = np.full([1] * m, 1.0 / m)
+            for j in range(m):
+                table = self._alone(k) if j == k else self._given(j, k)
+                shape = [card if i in (j, k) else 1 for i, card in enumerate(self.labels_.cards)]
+                member = member * (table.T if j < k else table).reshape(shape)
+            total += member
+        return log(total)
+
+    def _components(self, n_features: int) -> tuple[Tables, Floats]:
+        """A component for each state of each superparent: then the other classes are independent."""
+        tables: Tables = {}
+        for j, given in enumerate(self._given_each):
+            mine = given.copy()
+            mine[self._span(j)] = np.eye(given.shape[1])
+            tables[n_features + j,] = log(mine).T[:, None, :]
+        weights = np.concatenate([self._alone(k) for k in range(len(self.classes_))])
+        return tables, log(weights / len(self.classes_))
+
+    def _span(self, k: int) -> slice:
+        """Where the states of C_k are among those of all classes."""
+        return slice(sum(self.labels_.cards[:k]), sum(self.labels_.cards[: k + 1]))
+
+    def _alone(self, k: int) -> Floats:
+        """P(C_k)."""
+        mine = self._span(k)
+        return posterior_mean(self._pairs[mine, mine].diagonal(), self._dirichlet.alpha(self._class_variables[k], 1))
+
+    def _given(self, j: int, k: int) -> Floats:
+        """P(C_j | C_k), a row for each state of C_k."""
+        return self._given_each[j][self._span(k)]
+
+    def _conditionals(self, j: int) -> Floats:
+        """P(C_j | C_k), a row for each state of each class C_k."""
+        cards, child = self.labels_.cards, self._class_variables[j]
+        by_states = {q: np.broadcast_to(self._dirichlet.alpha(child, q), child.n_states) for q in {*cards}}
+        alpha = np.repeat([by_states[q] for q in cards], cards, axis=0)
+        return posterior_mean(self._pairs[:, self._span(j)], alpha)
+
+    def member(self, name: str) -> BayesianNetwork:
+        """The network in which the class variable of this name is the parent of all others."""
+        check_is_fitted(self)
+        names = class_names(self._class_variables)
+        if name not in names:
+            raise ValueError(f"{name!r} is no class variable; they are {list(names)}")
+        k = names.index(name)
+        arcs = [*self._shared.dag.arcs, *((name, other) for other in names if other != name)]
+        parent = self._class_variables[k]
+        cpts = list(self._shared.cpts[: -len(names)])
+        for j, child in enumerate(self._class_variables):
+            cpts.append(CPT(child, self._alone(k)) if j == k else CPT(child, self._given(j, k), [parent]))
+        return BayesianNetwork(DAG(self._shared.names, arcs), cpts)
+
+    @property
+    def features_in_use_(self) -> list[str]:
+        """The features that have a class as a parent."""
+        check_is_fitted(self)
+        return [name for name in self.features_.names if self._shared.dag.parents(name)]
+
+
+def _pair_counts(counter: TableCounter, n_features: int) -> Floats:
+    """How often each two states of classes occur together, for all states of all classes; missing ones count not."""
+    codes, cards = counter.table.codes[n_features:], counter.table.cards[n_features:]
+    starts = np.cumsum(np.concatenate([[0], cards]))
+    seen: NDArray[np.float64] = np.zeros((int(starts[-1]), codes.shape[1]))
+    for first, card, row in zip(starts, cards, codes, strict=False):
+        known = np.flatnonzero(row < card)
+        seen[first + row[known].astype(np.int64), known] = 1.0
+    weighted = seen if counter.weights is None else seen * counter.weights
+    return np.asarray(weighted @ seen.T)

@@ -1,0 +1,252 @@
+"""What classifiers of several class variables share that are a network, or an average of networks.
+
+Such a classifier says how it learns (:meth:`MultiBayesClassifier._learn`) and gives a
+:class:`~bntk.classifiers.multidim.posterior.ClassPosterior`; labels and probabilities are written once, here.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from bntk._threads import using_threads
+from bntk.classifiers.base import RowReader, _n_rows
+from bntk.classifiers.features import CONTINUOUS, Features, _columns_of_numbers, columns_of
+from bntk.classifiers.multidim.labels import Labels, read_labels
+from bntk.classifiers.multidim.posterior import ClassPosterior
+from bntk.errors import TooLargeError
+from bntk.learning.counts import TableCounter
+from bntk.learning.discretize import learn_cuts
+from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.table import Table, Unseen, code_dtype
+from bntk.variable import Variable
+
+#: Joint states of the classes of which the probabilities are given one by one.
+MOST_JOINT_STATES = 1 << 16
+
+Floats = NDArray[np.float64]
+Codes = NDArray[Any]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MultiBayesClassifier(RowReader):
+    """The base of networks with several class variables.
+
+    Parameters
+    ----------
+    loss : {"hamming", "subset"}
+        What predictions are to minimise: the number of wrong labels (each class variable gets its most probable label),
+        or whether any is wrong (all get the labels that are jointly the most probable).
+    prior : float, "mle" or Prior
+        For the parameters: a number is the Dirichlet alpha of every cell of every table.
+    numeric : str or mapping
+        What becomes of columns of numbers. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
+        Irani, wherever one of the class variables asks for it; ``"width"`` and ``"frequency"`` into ``n_bins``
+        intervals; ``"category"`` takes each number for a state, ``"bernoulli"`` only whether it is above zero. A
+        mapping chooses by column, and may give cut points.
+    n_bins : int
+        Intervals for ``"width"`` and ``"frequency"``.
+    missing : {"marginal", "state"}
+        What a missing feature means. ``"marginal"``: nothing is known; it is summed out in prediction, and a row counts
+        for each table in which it is complete. ``"state"``: being missing is one more state of each feature that has
+        missing cells in the training rows. Labels may be missing in ``fit``, too: a row then counts for each table in
+        which it is complete.
+    unseen : {"missing", "error"}
+        What to do with a state that was not seen by ``fit``.
+    max_entries : int
+        Inference is exact where it takes at most so many entries of cliques a row, and else loopy belief propagation;
+        ``inference_`` says which.
+    seed : int
+        The same seed gives the same classifier.
+    n_jobs : int, optional
+        Threads; by default those of :func:`bntk.set_threads`; -1 for all cores.
+
+    Attributes
+    ----------
+    classes_ : list of ndarray
+        The labels of each class variable, sorted.
+    labels_ : Labels
+        The class variables: their names and labels.
+    features_ : Features
+        How columns become features: their states and cut points.
+    inference_ : str
+        How rows without missing features are answered.
+    """
+
+    loss: str = "hamming"
+    prior: Prior | Backoff | str | float = 1.0
+    numeric: str | Mapping[str, Any] = "mdl"
+    n_bins: int = 10
+    missing: str = "marginal"
+    unseen: Unseen = "missing"
+    max_entries: int = 1 << 20
+    seed: int = 0
+    n_jobs: int | None = None
+
+    _ways_of_missing: ClassVar[tuple[str, ...]] = ("marginal", "state")
+
+    @abstractmethod
+    def _learn(self, counter: TableCounter, n_features: int) -> None:
+        """Learn from rows of the features and then the classes."""
+
+    @abstractmethod
+    def _class_posterior(self) -> ClassPosterior:
+        """What was learned, ready to answer."""
+
+    # ---------------------------------------------------------------- learning
+
+    def fit(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
+            Missing cells are allowed, see ``missing``.
+        Y : data frame, Table, mapping of columns, or array_like of shape (n_rows, n_targets)
+            Labels of any type, a column for each class variable; some may be missing.
+        sample_weight : array_like of shape (n_rows,), optional
+            One non-negative number a row.
+        """
+        self._check_options()
+        with using_threads(self.n_jobs):
+            X = self._checked_rows(X, reset=True)
+            n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
+            self.labels_, codes = read_labels(Y, n_rows, missing=True)
+            self.classes_ = list(self.labels_.classes)
+            weights = None
+            if sample_weight is not None:
+                weights = _check_sample_weight(
+                    sample_weight, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True
+                )
+            numeric = _joint_cuts(X, self.numeric, codes, self.labels_, weights)
+            nothing = np.zeros(n_rows, dtype=np.int64)
+            as_state = self.missing == "state"
+            self.features_, rows = Features.learn(X, nothing, 1, weights, numeric, self.n_bins, as_state)
+            self._class_variables = self.labels_.variables(self.features_.names)
+            variables = (*self.features_.variables, *self._class_variables)
+            both = np.empty((len(variables), n_rows), dtype=code_dtype(variables))
+            both[: len(rows.table.codes)], both[len(rows.table.codes) :] = rows.table.codes, codes
+            self._learn(TableCounter(Table._make(both, variables), weights), len(rows.table.codes))
+            self._posterior = self._class_posterior()
+            self.inference_ = self._posterior.describe()
+        return self
+
+    def _check_options(self) -> None:
+        if self.missing not in self._ways_of_missing:
+            raise ValueError(f"missing must be one of {list(self._ways_of_missing)}, not {self.missing!r}")
+        if self.loss not in ("hamming", "subset"):
+            raise ValueError(f"loss must be 'hamming' or 'subset', not {self.loss!r}")
+
+    @property
+    def _dirichlet(self) -> Prior:
+        return as_prior(self.prior)  # type: ignore[arg-type]
+
+    # ---------------------------------------------------------------- predicting
+
+    def predict(self, X: Any) -> Any:
+        """The labels that ``loss`` asks for.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_targets), or a data frame where ``Y`` was one
+            Of equally good labels the first one in ``classes_``.
+        """
+        with using_threads(self.n_jobs):
+            codes = self._read(X)
+            if self.loss == "subset":
+                found = self._posterior.most_probable(codes)
+            else:
+                found = np.array([table.argmax(axis=1) for table in self._posterior.marginals(codes)])
+        return self.labels_.decode(found, X)
+
+    def predict_proba(self, X: Any) -> list[Floats]:
+        """The probability of each label: for each class variable an array of shape (n_rows, n_labels).
+
+        Missing features are summed out; a row that is impossible gets equal probabilities.
+        """
+        with using_threads(self.n_jobs):
+            return self._posterior.marginals(self._read(X))
+
+    def predict_joint_proba(self, X: Any) -> Floats:
+        """The probability of each combination of labels, shape (n_rows, product of the numbers of labels).
+
+        The label of the last class variable changes first: ``np.unravel_index`` with the numbers of labels as the shape
+        finds the labels of a column. Refused where there are more than 65,536 combinations.
+        """
+        check_is_fitted(self)
+        size = math.prod(self.labels_.cards)
+        if size > MOST_JOINT_STATES:
+            raise TooLargeError(
+                f"the {len(self.classes_)} class variables have {size:,} combinations of labels, more than "
+                f"{MOST_JOINT_STATES:,}; ask for those of each variable alone (predict_proba)"
+            )
+        with using_threads(self.n_jobs):
+            logs = self._posterior.log_joint_table(self._read(X))
+        top = logs.max(axis=1, keepdims=True)
+        logs = np.where(np.isfinite(top), logs, 0.0)
+        values = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
+        return np.asarray(values / values.sum(axis=1, keepdims=True))
+
+    def log_joint(self, X: Any, Y: Any) -> Floats:
+        """The log of the joint probability of the labels and the observed features of each row.
+
+        Missing features and labels are summed out. By loopy belief propagation it is an estimate, see ``inference_``.
+        """
+        with using_threads(self.n_jobs):
+            codes, labels = self._read(X), self.labels_.encode(Y)
+            if labels.shape[1] != codes.shape[1]:
+                raise ValueError(f"X has {codes.shape[1]:,} rows, but Y has {labels.shape[1]:,}")
+            return self._posterior.log_likelihood(codes, labels)
+
+    def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The share of labels that are right, or with ``loss="subset"`` of rows in which all are."""
+        truth = self.labels_.encode(Y)
+        found = self.labels_.encode(self.predict(X))
+        right = (truth == found).all(axis=0) if self.loss == "subset" else (truth == found).mean(axis=0)
+        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+
+    def _read(self, X: Any) -> Codes:
+        check_is_fitted(self)
+        return self.features_.read(self._checked_rows(X, reset=False), self.unseen).table.codes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def class_names(variables: tuple[Variable, ...]) -> tuple[str, ...]:
+    """The names of variables."""
+    return tuple(variable.name for variable in variables)
+
+
+def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:
+    """``numeric`` with the cut points of ``"mdl"`` in place of that word: those of each class variable, together."""
+    ways = list(numeric.values()) if isinstance(numeric, Mapping) else [numeric]
+    kept = [way for way in ways if isinstance(way, str) and way in CONTINUOUS]
+    if kept:
+        raise ValueError(f"numeric={kept[0]!r} is for one class variable; cut the numbers into intervals here")
+    if isinstance(X, Table) or (isinstance(numeric, str) and numeric != "mdl"):
+        return numeric
+    numbers = _columns_of_numbers(columns_of(X))
+    chosen = dict(numeric) if isinstance(numeric, Mapping) else {}
+    names = [name for name in numbers if isinstance(chosen.get(name, "mdl"), str) and chosen.get(name, "mdl") == "mdl"]
+    if not names:
+        return chosen
+    points: dict[str, list[Floats]] = {name: [np.empty(0)] for name in names}
+    for column, card in zip(codes, labels.cards, strict=True):
+        known = np.flatnonzero(column < card)
+        columns = [numbers[name][known] for name in names]
+        some = None if weights is None else weights[known]
+        for name, cuts in zip(names, learn_cuts(columns, "mdl", column[known], some, n_classes=card), strict=True):
+            points[name].append(cuts)
+    return {**chosen, **{name: np.unique(np.concatenate(cuts)) for name, cuts in points.items()}}

@@ -1,0 +1,360 @@
+"""Chains: classifiers of one class variable, each with other class variables among its features."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from bntk.classifiers.multidim import chain_search
+from bntk.classifiers.multidim.base import MOST_JOINT_STATES
+from bntk.classifiers.multidim.composed import ComposedClassifier, marginals
+from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
+from bntk.classifiers.multidim.labels import targets_table
+from bntk.classifiers.multidim.links import Link, LinkMaker
+from bntk.errors import DataError, TooLargeError
+from bntk.graph.dag import DAG
+from bntk.learning import spaces
+from bntk.learning.learn import learn_structure
+from bntk.learning.scores import Score
+
+#: With at most so many combinations of labels, their probabilities are added up, not estimated from samples.
+FEW_COMBINATIONS = 1024
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Chain(ComposedClassifier):
+    """The base of chains whose links give a joint distribution of the labels: P(y | x) = prod_j P(y_j | x, pa(y_j)).
+
+    Parameters
+    ----------
+    search : {"greedy", "beam", "exact"}
+        How the labels of a row are found. ``"greedy"``: one after the other, each the most probable given those before
+        it. ``"exact"``: the most probable combination, of which the most probable beginnings are tried first; in the
+        worst case all combinations are. ``"beam"``: as greedy, with the ``beam`` most probable combinations so far.
+    beam : int
+        How many combinations the beam keeps.
+    proba : {"auto", "path", "exact", "sampling"}
+        What ``predict_proba`` gives. ``"path"``: the probabilities of each label given the labels that the greedy
+        search found for its parents, as scikit-learn's chains do. ``"exact"``: its marginal probability, which adds up
+        all combinations (but none, where each class variable has at most one parent). ``"sampling"``: the same,
+        estimated from ``n_samples`` combinations drawn for each row. By default the path for a greedy search, which
+        then agrees with it, and otherwise the exact ones where there are at most 1,024 combinations, else samples.
+    n_samples : int
+    seed : int
+        The same seed gives the same classifier and the same samples.
+    base, n_jobs
+        See :class:`ComposedClassifier`.
+
+    Attributes
+    ----------
+    order_ : list of str
+        The class variables in the order of the chain.
+    proba_ : str
+        What ``predict_proba`` gives: path, exact or sampling.
+    """
+
+    search: str = "greedy"
+    beam: int = 5
+    proba: str = "auto"
+    n_samples: int = 100
+    seed: int = 0
+
+    @abstractmethod
+    def _parents(self, maker: LinkMaker) -> list[tuple[int, tuple[int, ...]]]:
+        """The class variables in an order in which parents come first, each with its parents."""
+
+    def _learn(self, maker: LinkMaker) -> None:
+        self._check_options()
+        self._links: list[Link] = [maker.make(target, parents) for target, parents in self._parents(maker)]
+        self.order_ = [self.labels_.names[link.target] for link in self._links]
+        self._is_forest = all(len(link.parents) <= 1 for link in self._links)
+        self.proba_ = self._way_of_probabilities()
+
+    def _check_options(self) -> None:
+        if self.search not in ("greedy", "beam", "exact"):
+            raise ValueError(f"search must be 'greedy', 'beam' or 'exact', not {self.search!r}")
+        if self.proba not in ("auto", "path", "exact", "sampling"):
+            raise ValueError(f"proba must be 'auto', 'path', 'exact' or 'sampling', not {self.proba!r}")
+        for name in ("beam", "n_samples"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")
+
+    def _way_of_probabilities(self) -> str:
+        n_combinations = math.prod(self.labels_.cards)
+        if self.proba == "exact" and not self._is_forest and n_combinations > MOST_JOINT_STATES:
+            raise TooLargeError(
+                f"proba='exact' would add up {n_combinations:,} combinations of labels, more than "
+                f"{MOST_JOINT_STATES:,}; choose 'sampling' or 'path'"
+            )
+        if self.proba != "auto":
+            return self.proba
+        if self.search == "greedy":
+            return "path"
+        return "exact" if self._is_forest or n_combinations <= FEW_COMBINATIONS else "sampling"
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The classifier of each class variable, in the order of ``classes_``."""
+        return [link.estimator() for link in sorted(self._links, key=lambda link: link.target)]
+
+    def _predict(self, inputs: Inputs) -> Codes:
+        if self.search == "greedy":
+            return chain_search.greedy(self._links, inputs)
+        if self.search == "beam":
+            return chain_search.beam(self._links, inputs, self.beam)
+        return chain_search.mode(self._links, inputs, self.labels_.cards)
+
+    def _probabilities(self, inputs: Inputs) -> list[Floats]:
+        if self.proba_ == "path":
+            return chain_search.along_path(self._links, inputs)
+        if self.proba_ == "sampling":
+            return chain_search.sampled_marginals(self._links, inputs, self.n_samples, self.seed)
+        if self._is_forest:
+            return chain_search.marginals_of_forest(self._links, inputs, self.labels_.cards)
+        return marginals(self._joint(inputs), self.labels_.cards)
+
+    def _joint(self, inputs: Inputs) -> Floats:
+        return chain_search.joint(self._links, inputs, self.labels_.cards)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassifierChain(Chain):
+    """A chain in which each class variable has all those before it among its features (Read et al. 2011).
+
+    With ``search="exact"`` or ``"beam"`` it is a probabilistic classifier chain (Dembczynski, Cheng and Hüllermeier
+    2010): it looks for the most probable combination of labels.
+
+    Parameters
+    ----------
+    order : None, "random", or sequence
+        The order of the chain: that of the columns of Y, a random one, or all class variables by name or position.
+    search, beam, proba, n_samples, seed
+        See :class:`Chain`.
+    base, n_jobs
+        See :class:`ComposedClassifier`.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The classifier of each class variable, in the order of ``classes_``.
+    order_ : list of str
+        The class variables in the order of the chain.
+    proba_ : str
+        What ``predict_proba`` gives: path, exact or sampling.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(1000, seed=1).to_pandas()
+    >>> Y = rows[["lung", "tub", "bronc"]]
+    >>> X = rows.drop(columns=Y.columns)
+    >>> chain = bntk.ClassifierChain(order=["bronc", "lung", "tub"], search="exact").fit(X, Y)
+    >>> chain.predict(X.iloc[:2])
+      lung tub bronc
+    0   no  no   yes
+    1   no  no    no
+    >>> chain.predict_joint_proba(X.iloc[:2]).shape
+    (2, 8)
+    """
+
+    order: str | Sequence[str | int] | None = None
+
+    def _parents(self, maker: LinkMaker) -> list[tuple[int, tuple[int, ...]]]:
+        order = _chosen_order(self.order, self.labels_.names, self.seed)
+        return [(target, tuple(order[:place])) for place, target in enumerate(order)]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BayesianChain(Chain):
+    """A chain that follows a network of the class variables: each has its parents in it among its features.
+
+    The network is learned from the labels alone (Sucar et al. 2014).
+
+    Parameters
+    ----------
+    structure : {"tree", "dag"}, DAG or str
+        ``"tree"``: the maximum spanning tree by mutual information, directed away from ``root``. ``"dag"``: the best
+        network that the search finds. Or a DAG of the class variables; a string is read by :meth:`DAG.parse`.
+    root : str, optional
+        The root of the tree; by default the first class variable.
+    structure_score : str or Score
+        What the network maximises with ``structure="dag"``.
+    max_parents : int, optional
+        The most parents a class variable may have in a network that is learned.
+    search, beam, proba, n_samples, seed
+        See :class:`Chain`. In a tree, exact search and exact probabilities take no longer than the others.
+    base, n_jobs
+        See :class:`ComposedClassifier`.
+
+    Attributes
+    ----------
+    dag_ : DAG
+        The network of the class variables.
+    estimators_ : list
+        The classifier of each class variable, in the order of ``classes_``.
+    order_ : list of str
+        The class variables in the order of the chain.
+    proba_ : str
+        What ``predict_proba`` gives: path, exact or sampling.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(1000, seed=1).to_pandas()
+    >>> Y = rows[["lung", "either", "tub"]]
+    >>> X = rows.drop(columns=Y.columns)
+    >>> chain = bntk.BayesianChain(search="exact").fit(X, Y)
+    >>> chain.dag_.arcs
+    (('lung', 'either'), ('either', 'tub'))
+    """
+
+    structure: str | DAG = "tree"
+    root: str | None = None
+    structure_score: str | Score = "bic"
+    max_parents: int | None = 3
+
+    def _parents(self, maker: LinkMaker) -> list[tuple[int, tuple[int, ...]]]:
+        self.dag_ = self._network(maker)
+        at = {name: j for j, name in enumerate(self.labels_.names)}
+        parents = {name: tuple(sorted(at[p] for p in self.dag_.parents(name))) for name in self.labels_.names}
+        return [(at[name], parents[name]) for name in self.dag_.topological_order]
+
+    def _network(self, maker: LinkMaker) -> DAG:
+        names, structure = self.labels_.names, self.structure
+        if isinstance(structure, str) and structure in ("tree", "dag"):
+            table = targets_table(maker.codes, self.labels_.variables())
+            if structure == "tree":
+                root = names[0] if self.root is None else self.root
+                return learn_structure(table, "loglik", spaces.tree(names, root), seed=self.seed).dag
+            space = spaces.dag(names, max_parents=self.max_parents)
+            return learn_structure(table, self.structure_score, space, seed=self.seed).dag
+        dag = structure if isinstance(structure, DAG) else DAG.parse(structure)
+        if set(dag.nodes) != set(names):
+            raise DataError(f"structure has the nodes {list(dag.nodes)}, but the class variables are {list(names)}")
+        return dag
+
+
+class Convergence(NamedTuple):
+    """How a circular chain went, for each row: the number of cycles, and whether the last one changed nothing."""
+
+    cycles: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CircularChain(ComposedClassifier):
+    """A chain that goes round: each class variable has all others among its features (Rivas et al. 2018).
+
+    The first cycle is that of a :class:`ClassifierChain`. In every further one, each class variable in turn gets the
+    most probable label given those that all others have at that time, until a cycle changes nothing.
+
+    Parameters
+    ----------
+    order : None, "random", or sequence
+        The order of the chain: that of the columns of Y, a random one, or all class variables by name or position.
+    max_iter : int
+        The most cycles, the first one included. Rows that still change then are predicted as they are, with a
+        ``ConvergenceWarning``; :meth:`convergence` tells which.
+    seed : int
+        For a random order.
+    base, n_jobs
+        See :class:`ComposedClassifier`.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The classifier of each class variable given all others, in the order of ``classes_``.
+    order_ : list of str
+        The class variables in the order of the chain.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(1000, seed=1).to_pandas()
+    >>> Y = rows[["lung", "tub", "bronc"]]
+    >>> X = rows.drop(columns=Y.columns)
+    >>> chain = bntk.CircularChain().fit(X, Y)
+    >>> chain.convergence(X).converged.all()
+    np.True_
+    """
+
+    order: str | Sequence[str | int] | None = None
+    max_iter: int = 20
+    seed: int = 0
+
+    def _learn(self, maker: LinkMaker) -> None:
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
+        order = _chosen_order(self.order, self.labels_.names, self.seed)
+        self.order_ = [self.labels_.names[j] for j in order]
+        self._first: list[Link] = [maker.make(j, order[:place]) for place, j in enumerate(order)]
+        self._links: list[Link] = [maker.make(j, [i for i in sorted(order) if i != j]) for j in order]
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The classifier of each class variable given all others, in the order of ``classes_``."""
+        return [link.estimator() for link in sorted(self._links, key=lambda link: link.target)]
+
+    def convergence(self, X: Any) -> Convergence:
+        """How many cycles each row took, and whether its labels are settled."""
+        return self._settle(self._read(X))[1]
+
+    def _predict(self, inputs: Inputs) -> Codes:
+        codes, (_, converged) = self._settle(inputs)
+        if not converged.all():
+            warnings.warn(
+                f"the labels of {(~converged).sum():,} of {len(converged):,} rows still change after max_iter="
+                f"{self.max_iter} cycles",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return codes
+
+    def _settle(self, inputs: Inputs) -> tuple[Codes, Convergence]:
+        codes = chain_search.greedy(self._first, inputs)
+        cycles = np.ones(inputs.n_rows, dtype=np.int64)
+        moving = np.ones(inputs.n_rows, dtype=bool)
+        for _ in range(1, self.max_iter):
+            rows = np.flatnonzero(moving)
+            if not rows.size:
+                break
+            here, before = inputs if moving.all() else inputs.take(rows), codes[:, rows]
+            now = before.copy()
+            for link in self._links:
+                now[link.target] = link.best(here, now[list(link.parents)])
+            codes[:, rows] = now
+            cycles[rows] += 1
+            moving[rows] = (now != before).any(axis=0)
+        return codes, Convergence(cycles, ~moving)
+
+    def _probabilities(self, inputs: Inputs) -> list[Floats]:
+        """The probabilities of each label given the labels that all others have at the end."""
+        codes = self._predict(inputs)
+        links = sorted(self._links, key=lambda link: link.target)
+        return [np.exp(link.log_proba(inputs, codes[list(link.parents)])) for link in links]
+
+
+def _chosen_order(order: str | Sequence[str | int] | None, names: tuple[str, ...], seed: int) -> list[int]:
+    """The positions of the class variables in the order of a chain."""
+    if order is None:
+        return list(range(len(names)))
+    if isinstance(order, str):
+        if order != "random":
+            raise ValueError(f"order must be None, 'random' or a list of all class variables, not {order!r}")
+        return np.random.default_rng(seed).permutation(len(names)).tolist()
+    known: dict[Any, int] = {**{name: j for j, name in enumerate(names)}, **{j: j for j in range(len(names))}}
+    strange = [item for item in order if item not in known]
+    if strange:
+        raise DataError(f"order names {strange[0]!r}, which is no class variable; there are {list(names)}")
+    places = [known[item] for item in order]
+    if sorted(places) != list(range(len(names))):
+        raise DataError(f"order must name each of the class variables {list(names)} once; got {list(order)}")
+    return places

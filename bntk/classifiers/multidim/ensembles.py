@@ -1,0 +1,82 @@
+"""Chains in several orders, averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bntk.classifiers.multidim.chains import ClassifierChain
+from bntk.classifiers.multidim.composed import ComposedClassifier
+from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
+from bntk.classifiers.multidim.links import LinkMaker
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChainEnsemble(ComposedClassifier):
+    """Classifier chains in random orders; their probabilities are averaged (Read et al. 2011).
+
+    Each class variable gets the label with the highest mean probability.
+
+    Parameters
+    ----------
+    n_chains : int
+    search, beam, proba, n_samples
+        Of each chain, see :class:`ClassifierChain`. By default probabilities are those along greedy paths.
+    seed : int
+        For the orders.
+    base, n_jobs
+        See :class:`ComposedClassifier`.
+
+    Attributes
+    ----------
+    chains_ : list of ClassifierChain
+
+    Notes
+    -----
+    Naive Bayes is learned once for each class variable, whatever the number of chains: labels as features only add
+    their terms to those of X.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(1000, seed=1).to_pandas()
+    >>> Y = rows[["lung", "tub", "bronc"]]
+    >>> X = rows.drop(columns=Y.columns)
+    >>> ensemble = bntk.ChainEnsemble(n_chains=5).fit(X, Y)
+    >>> [probabilities.shape for probabilities in ensemble.predict_proba(X)]
+    [(1000, 2), (1000, 2), (1000, 2)]
+    """
+
+    n_chains: int = 10
+    search: str = "greedy"
+    beam: int = 5
+    proba: str = "auto"
+    n_samples: int = 100
+    seed: int = 0
+
+    def _learn(self, maker: LinkMaker) -> None:
+        if self.n_chains < 1:
+            raise ValueError(f"n_chains must be at least 1, not {self.n_chains!r}")
+        generator = np.random.default_rng(self.seed)
+        m = len(self.labels_.names)
+        self.chains_ = [self._chain(generator.permutation(m).tolist()) for _ in range(self.n_chains)]
+        for chain in self.chains_:
+            chain._adopt(self)
+            chain._learn(maker)
+
+    def _chain(self, order: list[int]) -> ClassifierChain:
+        return ClassifierChain(
+            base=self.base, order=order, search=self.search, beam=self.beam, proba=self.proba,
+            n_samples=self.n_samples, seed=self.seed, n_jobs=self.n_jobs,
+        )  # fmt: skip
+
+    def _predict(self, inputs: Inputs) -> Codes:
+        return np.array([np.argmax(p, axis=1) for p in self._probabilities(inputs)])
+
+    def _probabilities(self, inputs: Inputs) -> list[Floats]:
+        of_chains = zip(*(chain._probabilities(inputs) for chain in self.chains_), strict=True)
+        return [np.mean(members, axis=0) for members in of_chains]
+
+    def _joint(self, inputs: Inputs) -> Floats:
+        return np.mean([chain._joint(inputs) for chain in self.chains_], axis=0)

@@ -1,0 +1,254 @@
+"""P(class variable | features, other class variables): classifiers of one class variable as the links of a chain."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+from bntk.classifiers.base import BayesClassifier
+from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
+from bntk.classifiers.multidim.labels import Labels
+from bntk.classifiers.naive import NaiveBayes
+from bntk.cpt import CPT
+from bntk.graph.dag import DAG
+from bntk.learning.parameters import posterior_mean
+from bntk.learning.priors import Prior
+from bntk.network import BayesianNetwork
+from bntk.variable import Variable
+
+#: Rows that are given to a classifier at once.
+ROWS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Link(ABC):
+    """A fitted classifier of one class variable.
+
+    Attributes
+    ----------
+    target : int
+        Which class variable.
+    parents : tuple of int
+        The class variables that it takes as features.
+    """
+
+    target: int
+    parents: tuple[int, ...]
+
+    @abstractmethod
+    def estimator(self) -> Any:
+        """The classifier."""
+
+    @abstractmethod
+    def log_proba(self, inputs: Inputs, codes: Codes, rows: NDArray[np.intp] | None = None) -> Floats:
+        """log P(label | row, labels of the parents), shape (n, n_classes).
+
+        ``codes`` has the shape (n_parents, n): a column for each row of the inputs, or for each of ``rows``, in which
+        a row may come more than once.
+        """
+
+    def best(self, inputs: Inputs, codes: Codes) -> Codes:
+        """The label that the classifier gives to each row."""
+        return np.argmax(self.log_proba(inputs, codes), axis=1)
+
+
+@dataclass(frozen=True)
+class ConstantLink(Link):
+    """A class variable with one label, which many classifiers refuse, as there is nothing to tell it from."""
+
+    label: Any
+
+    def estimator(self) -> DummyClassifier:
+        """A classifier that always says the same."""
+        return DummyClassifier(strategy="most_frequent").fit([[0]], [self.label])
+
+    def log_proba(self, inputs: Inputs, codes: Codes, rows: NDArray[np.intp] | None = None) -> Floats:
+        """log 1."""
+        return np.zeros((inputs.n_rows if rows is None else len(rows), 1))
+
+
+# ---- any classifier --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EstimatorLink(Link):
+    """A classifier for which labels are columns behind those of X."""
+
+    model: Any
+
+    def estimator(self) -> Any:
+        """The classifier."""
+        return self.model
+
+    def log_proba(self, inputs: Inputs, codes: Codes, rows: NDArray[np.intp] | None = None) -> Floats:
+        """log P(label | row, labels of the parents)."""
+        n = inputs.n_rows if rows is None else len(rows)
+        if rows is None and n <= ROWS_AT_ONCE:
+            return self._log_proba(inputs.given(self.parents, codes))
+        rows = np.arange(n) if rows is None else rows
+        pieces = [slice(start, start + ROWS_AT_ONCE) for start in range(0, n, ROWS_AT_ONCE)]
+        return np.concatenate([self._log_proba(inputs.take(rows[p]).given(self.parents, codes[:, p])) for p in pieces])
+
+    def _log_proba(self, data: Any) -> Floats:
+        if isinstance(self.model, BayesClassifier):
+            return self.model.predict_log_proba(data)
+        if not hasattr(self.model, "predict_proba"):
+            raise AttributeError(
+                f"the base classifier {type(self.model).__name__} has no predict_proba, so it can only be used to "
+                "predict labels one after the other"
+            )
+        with np.errstate(divide="ignore"):
+            return np.log(self.model.predict_proba(data))
+
+    def best(self, inputs: Inputs, codes: Codes) -> Codes:
+        """The label that the classifier gives to each row."""
+        if isinstance(self.model, BayesClassifier):
+            return super().best(inputs, codes)
+        labels = self.model.predict(inputs.given(self.parents, codes))
+        return np.searchsorted(self.model.classes_, labels)
+
+
+# ---- naive Bayes -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NaiveLink(Link):
+    """Naive Bayes, in which labels as features only add their terms to those of X.
+
+    So one classifier of X alone serves all chains, whatever comes before the class variable in them, and X is read once
+    for all combinations of labels.
+
+    Attributes
+    ----------
+    alone : NaiveBayes
+        The classifier of X alone.
+    variables : tuple of Variable
+        The parents.
+    counts : tuple of ndarray
+        Of the classes with the labels of each parent, shape (n_classes, n_labels).
+    terms : tuple of ndarray
+        log P(parent | target), shape (n_labels, n_classes).
+    """
+
+    alone: NaiveBayes
+    variables: tuple[Variable, ...]
+    counts: tuple[Floats, ...]
+    terms: tuple[Floats, ...]
+
+    def estimator(self) -> NaiveBayes:
+        """The classifier with the labels as features."""
+        if not self.parents:
+            return self.alone
+        whole, features, network = copy.copy(self.alone), self.alone.features_, self.alone.network_
+        whole.features_ = replace(
+            features,
+            names=(*features.names, *(v.name for v in self.variables)),
+            seen=(*features.seen, *self.variables),
+        )
+        whole.n_features_in_ = len(whole.features_.names)
+        whole.feature_names_in_ = np.array(whole.features_.names, dtype=object)
+        *cpts, last = network.cpts
+        prior = self.alone._dirichlet
+        for v, counts in zip(self.variables, self.counts, strict=True):
+            cpts.append(CPT._trusted(v, _given_class(v, counts, prior), (last.child,), counts))
+        names = [cpt.child.name for cpt in (*cpts, last)]
+        dag = DAG(names, [(names[-1], name) for name in names[:-1]])
+        whole.network_ = BayesianNetwork(dag, [*cpts, last], prior=network.prior)
+        whole.search_ = replace(self.alone.search_, dag=dag)
+        return whole
+
+    def log_proba(self, inputs: Inputs, codes: Codes, rows: NDArray[np.intp] | None = None) -> Floats:
+        """log P(label | row, labels of the parents)."""
+        scores = inputs.log_joint(self.alone)
+        scores = scores.copy() if rows is None else scores[rows]
+        for terms, labels in zip(self.terms, codes, strict=True):
+            scores += terms[labels]
+        return normalised(scores)
+
+
+def _given_class(variable: Variable, counts: Floats, prior: Prior) -> Floats:
+    """P(variable | class) as naive Bayes estimates it from counts, shape (n_classes, n_states)."""
+    return posterior_mean(counts, prior.alpha(variable, len(counts)))
+
+
+def normalised(scores: Floats) -> Floats:
+    """Log scores less the log of their sum, in place; a row in which all are -inf says nothing."""
+    top = scores.max(axis=1, keepdims=True)
+    impossible = ~np.isfinite(top[:, 0])
+    if impossible.any():
+        scores[impossible], top[impossible] = 0.0, 0.0
+    scores -= top
+    scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return scores
+
+
+# ---- fitting ---------------------------------------------------------------------------------------------------------
+
+
+class LinkMaker:
+    """Fits links to training rows; what several of them share is worked out once.
+
+    A row counts for a class variable whose label it has. Where it lacks the label of a parent, that is a missing cell.
+    """
+
+    def __init__(self, base: Any, inputs: Inputs, labels: Labels, codes: Codes) -> None:
+        self.base, self.inputs, self.labels, self.codes = base, inputs, labels, codes
+        self._alone: dict[int, Any] = {}
+        self._pairs: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+        self._starts = np.cumsum([0, *labels.cards])
+
+    def make(self, target: int, parents: Sequence[int] = ()) -> Link:
+        """The classifier of a class variable given X and its parents."""
+        parents = tuple(parents)
+        if self.labels.cards[target] == 1:
+            return ConstantLink(target, parents, self.labels.classes[target][0])
+        if type(self.base) is NaiveBayes and self.base.missing != "state":
+            if target not in self._alone:
+                self._alone[target] = self._fitted(target, ())
+            variables = tuple(self.inputs.targets[parent] for parent in parents)
+            pairs = [self._pair(target, parent) for parent in parents]
+            counts, terms = zip(*pairs, strict=True) if pairs else ((), ())
+            return NaiveLink(target, parents, self._alone[target], variables, counts, terms)
+        return EstimatorLink(target, parents, self._fitted(target, parents))
+
+    def _fitted(self, target: int, parents: tuple[int, ...]) -> Any:
+        import pandas as pd
+
+        codes, inputs = self.codes, self.inputs
+        known = np.flatnonzero(codes[target] < self.labels.cards[target])
+        if len(known) < codes.shape[1]:
+            inputs, codes = inputs.take(known), codes[:, known]
+        y = pd.Series(self.labels.classes[target][codes[target]], name=inputs.targets[target].name)
+        return clone(self.base).fit(inputs.given(parents, codes[list(parents)]), y)
+
+    @cached_property
+    def _prior(self) -> Prior:
+        """That of naive Bayes."""
+        prior: Prior = self.base._dirichlet
+        return prior
+
+    @cached_property
+    def _counts(self) -> Floats:
+        """Of all pairs of labels; a missing one counts for none."""
+        present = [self.codes[j] == k for j, r in enumerate(self.labels.cards) for k in range(r)]
+        ones = np.array(present, dtype=np.float64)
+        return ones @ ones.T
+
+    def _pair(self, target: int, parent: int) -> tuple[Floats, Floats]:
+        """Counts of the labels of two class variables, and log P(parent | target) for naive Bayes."""
+        if (target, parent) not in self._pairs:
+            of_target, of_parent = (slice(self._starts[j], self._starts[j + 1]) for j in (target, parent))
+            counts = self._counts[of_target, of_parent]
+            with np.errstate(divide="ignore"):
+                logs = np.log(_given_class(self.inputs.targets[parent], counts, self._prior))
+            self._pairs[target, parent] = counts, np.ascontiguousarray(logs.T)
+        return self._pairs[target, parent]

@@ -1,0 +1,167 @@
+"""Multi-dimensional Bayesian network classifiers: one network over features and several classes.
+
+References
+----------
+L. van der Gaag, P. de Waal (2006). Multi-dimensional Bayesian network classifiers. PGM.
+
+C. Bielza, G. Li, P. Larrañaga (2011). Multi-dimensional classification with Bayesian networks. International Journal of
+Approximate Reasoning 52, 705-727.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from bntk.classifiers.base import ScoreOption, _leaning
+from bntk.classifiers.multidim.base import MultiBayesClassifier
+from bntk.classifiers.multidim.evidence import FeatureEvidence, class_tables
+from bntk.classifiers.multidim.posterior import ClassPosterior
+from bntk.classifiers.multidim.structure import learn_mdbnc
+from bntk.graph.dag import DAG
+from bntk.learning.counts import TableCounter
+from bntk.learning.parameters import fit
+from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.learning.scores import Score
+from bntk.learning.search import Search
+from bntk.network import BayesianNetwork
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MDBNC(MultiBayesClassifier):
+    """Multi-dimensional Bayesian network classifier: class, bridge and feature subgraphs.
+
+    Arcs among the classes are the class subgraph, arcs from classes to features the bridge, and arcs among features the
+    feature subgraph; no arc leads from a feature into a class. Two well known kinds are settings:
+
+    - multi-dimensional naive Bayes: ``MDBNC(classes="empty", features="empty")``;
+    - multi-dimensional tree-augmented naive Bayes: ``MDBNC(classes="tree", features="tree")``.
+
+    Parameters
+    ----------
+    classes, features : {"empty", "tree", "forest", "polytree", "dag"}
+        Shapes of the class and the feature subgraph.
+    bridge : {"optional", "discard", "all"}
+        Whether any classes may be parents of a feature; at least one must be, or the feature has no arcs at all; or
+        all classes are parents of all features, which is for few classes.
+    max_bridge_parents : int, optional
+        Largest number of classes that are parents of one feature; without a meaning for ``bridge="all"``.
+    score : str or Score
+        A sum over families, such as ``"bic"`` or ``"bdeu"``. Where cells are missing, BIC and its relatives compare
+        averages over complete rows (``missing="average"``).
+    search : str or Search
+        ``"auto"`` learns part by part: the class subgraph from the classes alone, which loses nothing; the parents of
+        each feature among the classes by trying all sets (or, for very many, by the best step at a time); and the
+        feature subgraph given these, by turns until nothing is gained. A name or an object is one search in
+        :func:`bntk.spaces.mdbnc`.
+    loss, prior, numeric, n_bins, missing, unseen, max_entries, seed, n_jobs
+        As for every classifier of several class variables, see :class:`MultiBayesClassifier`. By ``prior="backoff"``
+        tables with features as parents lean on those given the classes alone, see :class:`bntk.priors.Backoff`.
+        ``missing="em"`` estimates the tables from all observed cells by EM.
+
+    Attributes
+    ----------
+    network_ : BayesianNetwork
+        Over the features and then the classes; answers any query.
+    dag_ : DAG
+    search_ : SearchResult
+        How the structure was found.
+    features_in_use_ : list of str
+        The features on which some class can depend when all others are known.
+    inference_ : str
+        Whether predictions are exact.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(3000, seed=1).to_pandas()
+    >>> Y = rows[["lung", "bronc"]]
+    >>> X = rows[["asia", "smoke", "xray", "dysp"]]
+    >>> both = bntk.MDBNC(classes="tree", features="empty").fit(X, Y)
+    >>> both.dag_.parents("dysp"), both.dag_.parents("xray"), both.dag_.parents("bronc")
+    (('lung', 'bronc'), ('lung',), ('lung',))
+    >>> both.predict(X.head(3))
+      lung bronc
+    0   no   yes
+    1   no    no
+    2   no   yes
+    >>> [table.shape for table in both.predict_proba(X)]
+    [(3000, 2), (3000, 2)]
+    """
+
+    classes: str = "tree"
+    features: str = "forest"
+    bridge: str = "optional"
+    max_bridge_parents: int | None = 3
+    score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
+    search: str | Search = "auto"
+    prior: Prior | Backoff | str | float = "backoff"
+
+    _ways_of_missing: ClassVar[tuple[str, ...]] = ("marginal", "em", "state")
+
+    def _check_options(self) -> None:
+        if self.bridge not in ("all", "optional", "discard"):
+            raise ValueError(f"bridge must be 'all', 'optional' or 'discard', not {self.bridge!r}")
+        super()._check_options()
+
+    @property
+    def _backoff(self) -> Backoff | None:
+        if isinstance(self.prior, str) and self.prior == "backoff":
+            return Backoff()
+        return self.prior if isinstance(self.prior, Backoff) else None
+
+    @property
+    def _dirichlet(self) -> Prior:
+        return as_prior(self._backoff.alpha if self._backoff is not None else self.prior)  # type: ignore[arg-type]
+
+    def _learn(self, counter: TableCounter, n_features: int) -> None:
+        self.search_ = learn_mdbnc(
+            counter,
+            n_features,
+            self.__dict__["score"],
+            classes=self.classes,
+            features=self.features,
+            bridge=self.bridge,
+            max_bridge_parents=None if self.bridge == "all" else self.max_bridge_parents,
+            search=self.search,
+            seed=self.seed,
+        )
+        missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
+        network = fit(self.search_.dag, counter.table, self._dirichlet, weights=counter.weights, missing=missing)
+        self.network_ = self._backed_off(network, counter, n_features)
+
+    def _backed_off(self, network: BayesianNetwork, counter: TableCounter, n_features: int) -> BayesianNetwork:
+        """The network with tables that lean on those without features as parents, if that is asked for."""
+        features = {*network.dag.nodes[:n_features]}
+        from_classes = [arc for arc in network.dag.arcs if arc[0] not in features]
+        if self._backoff is None or len(from_classes) == len(network.dag.arcs):
+            return network
+        base = fit(DAG(network.dag.nodes, from_classes), counter, self._dirichlet)
+        rows = self._backoff.rows
+        cpts = [
+            cpt if len(cpt.parents) == len(simple.parents) else _leaning(cpt, rows * simple.values)
+            for cpt, simple in zip(network.cpts, base.cpts, strict=True)
+        ]
+        return BayesianNetwork(network.dag, cpts, prior=network.prior)
+
+    def _class_posterior(self) -> ClassPosterior:
+        n_features = len(self.features_.variables)
+        at = {name: i for i, name in enumerate(self.network_.names)}
+        evidence = FeatureEvidence(self.network_, n_features)
+        tables = class_tables(self.network_.cpts[n_features:], at)
+        return ClassPosterior(evidence, tables, np.zeros(1), self.max_entries)
+
+    @property
+    def dag_(self) -> DAG:
+        """The structure."""
+        check_is_fitted(self)
+        return self.network_.dag
+
+    @property
+    def features_in_use_(self) -> list[str]:
+        """The features on which some class can depend when all other features are known."""
+        blankets = {name for variable in self._class_variables for name in self.dag_.markov_blanket(variable.name)}
+        return [name for name in self.features_.names if name in blankets]

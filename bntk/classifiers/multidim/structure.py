@@ -1,0 +1,281 @@
+"""The structure of a network with several classes, part by part.
+
+No arc leads from a feature into a class. So for a score that is a sum over families the best arcs among the classes do
+not depend on the features; and with no arcs among features, the best classes for one feature do not depend on the other
+features. With a tree or forest of few features, the best classes beside each possible parent in the tree are found, and
+then the best tree. Else the two kinds of arcs into features are chosen by turns, each the best or nearly so given the
+other, until nothing is gained.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.errors import DataError
+from bntk.graph.dag import DAG
+from bntk.learning.counts import TableCounter
+from bntk.learning.learn import learn_structure
+from bntk.learning.scores import Score, by_name
+from bntk.learning.scores.families import FamilyEvaluator
+from bntk.learning.search import SearchResult
+from bntk.learning.search.base import Step
+from bntk.learning.search.spanning import best_tree
+from bntk.learning.space import Group, Space
+from bntk.learning.spaces import mdbnc
+
+#: All sets of classes are looked at for each feature where that are no more families than this; else a greedy choice.
+MAX_FAMILIES = 200_000
+#: Families that are scored at a time.
+BATCH = 20_000
+#: Features and classes up to which arcs of any shape into features are chosen by one search.
+MAX_TOGETHER = 40
+#: Rounds of choosing arcs from classes and arcs among features by turns.
+MAX_ROUNDS = 10
+#: A gain must be larger than this part of the score's size, so that rounding does not add arcs.
+LEAST_GAIN = 1e-12
+
+Parents = tuple[int, ...]
+
+
+class Bridge:
+    """The arcs from classes to features: which are best for a feature, given its other parents.
+
+    Parameters
+    ----------
+    evaluator : FamilyEvaluator
+        Over the features and then the classes.
+    n_features : int
+    limit : int, optional
+        Largest number of classes that are parents of one feature.
+    """
+
+    def __init__(self, evaluator: FamilyEvaluator, n_features: int, limit: int | None) -> None:
+        self.evaluator, self.n_features = evaluator, n_features
+        self.classes = range(n_features, len(evaluator.names))
+        self.limit = len(self.classes) if limit is None else min(limit, len(self.classes))
+        n_sets = sum(comb(len(self.classes), k) for k in range(self.limit + 1))
+        self.exact = n_features * n_sets <= MAX_FAMILIES
+        self.all_pairs_too = n_features**2 * n_sets <= MAX_FAMILIES
+
+    def choose(self, beside: list[Parents], at_least_one: set[int]) -> list[Parents]:
+        """The classes for each feature, given its parents among the features; of equals fewer, then the first.
+
+        Features of ``at_least_one`` must have some.
+        """
+        if self.exact:
+            return [self.best(feature, other, int(feature in at_least_one))[0] for feature, other in enumerate(beside)]
+        return [self._by_steps(feature, other, int(feature in at_least_one)) for feature, other in enumerate(beside)]
+
+    def best(self, feature: int, beside: Parents, least: int = 0) -> tuple[Parents, float]:
+        """The best set of classes, and what the family is worth."""
+        sets = [chosen for k in range(least, self.limit + 1) for chosen in combinations(self.classes, k)]
+        values = np.concatenate(
+            [
+                self.evaluator.locals([(feature, (*beside, *chosen)) for chosen in sets[first : first + BATCH]])
+                for first in range(0, len(sets), BATCH)
+            ]
+        )
+        top = float(values.max())
+        return sets[int(np.flatnonzero(values >= top - LEAST_GAIN * abs(top))[0])], top
+
+    def _by_steps(self, feature: int, beside: Parents, least: int) -> Parents:
+        """Add or remove the class that gains most, as long as it pays."""
+        among = np.zeros(len(self.evaluator.names), dtype=bool)
+        among[self.n_features :] = True
+        chosen: set[int] = set()
+        size = abs(self.evaluator.local(feature, beside))
+        while True:
+            self.evaluator.change({feature: frozenset({*beside, *chosen})})
+            gains = self.evaluator.toggles(feature, among)
+            for c in self.classes:
+                if (len(chosen) == self.limit and c not in chosen) or (len(chosen) == least and c in chosen):
+                    gains[c] = -np.inf
+            best = int(np.nanargmax(gains))
+            if not gains[best] > LEAST_GAIN * size and len(chosen) >= least:
+                return tuple(sorted(chosen))
+            chosen ^= {best}
+
+
+def learn_mdbnc(
+    counter: TableCounter, n_features: int, score: str | Score, *, classes: str, features: str, bridge: str,
+    max_bridge_parents: int | None, search: object, seed: int,
+) -> SearchResult:  # fmt: skip
+    """The structure of a network over features and then classes; see :class:`bntk.MDBNC`."""
+    names, targets = counter.names[:n_features], counter.names[n_features:]
+    rule = score_for(score, counter)
+    space = mdbnc(
+        names, targets, classes=classes, bridge=bridge, feature_shape=features, max_bridge_parents=max_bridge_parents
+    )
+    space.check()
+    if search != "auto":
+        return learn_structure(counter, rule, space, search, seed=seed)  # type: ignore[arg-type]
+    return _Parts(counter, n_features, rule, space, bridge).run(classes, features, max_bridge_parents, seed)
+
+
+def score_for(score: str | Score, counter: TableCounter) -> Score:
+    """The score; where cells are missing, one that can compares families by their average over complete rows.
+
+    The sum over the rows that are complete in a family favours families with many parents, which have fewer of them.
+    """
+    rule = by_name(score)
+    if counter.table.has_missing.any() and getattr(rule, "missing", None) == "available":
+        return replace(rule, missing="average")  # type: ignore[type-var]
+    return rule
+
+
+def family_evaluator(score: Score, counter: TableCounter) -> FamilyEvaluator:
+    """The evaluator of a score that is a sum over families; others are refused."""
+    evaluator = score.evaluator(counter)
+    if not isinstance(evaluator, FamilyEvaluator):
+        raise DataError(f"the score must be a sum over families, such as 'bic', with several classes; not {score!r}")
+    return evaluator
+
+
+def _tails(gains: NDArray[np.float64], shape: str) -> list[int]:
+    """The parent of each node in the best tree or forest, -1 for none; gains by tail and head."""
+    others = ~np.eye(len(gains), dtype=bool)
+    found: list[int] = best_tree(gains, allowed=others, required=others & False, forest=shape == "forest").tolist()
+    return found
+
+
+def _united(some: list[Parents], more: list[Parents]) -> list[Parents]:
+    return [(*u, *v) for u, v in zip(some, more, strict=True)]
+
+
+class _Parts:
+    """One learning of a structure by its parts."""
+
+    def __init__(self, counter: TableCounter, n_features: int, score: Score, space: Space, bridge: str) -> None:
+        self.began = time.perf_counter()
+        self.counter, self.n_features, self.score, self.space, self.mode = counter, n_features, score, space, bridge
+        self.names, self.targets = counter.names[:n_features], counter.names[n_features:]
+        self.evaluator = family_evaluator(score, counter)
+        self.trace: list[Step] = []
+
+    def run(self, classes: str, features: str, limit: int | None, seed: int) -> SearchResult:
+        among_classes = self._among_classes(classes, seed)
+        best, exact = self._into_features(features, limit, seed)
+        dag = DAG(self.counter.names, [*among_classes.dag.arcs, *self._named(best)])
+        self.evaluator.reset(dag)
+        score = self.evaluator.total()
+        return SearchResult(
+            dag, score, f"classes: {among_classes.search}; features part by part", exact and among_classes.exact,
+            n_evaluated=self.evaluator.n_evaluated + among_classes.n_evaluated,
+            seconds=time.perf_counter() - self.began, trace=(*self.trace, Step("all", score, self._seconds())),
+        )  # fmt: skip
+
+    def _among_classes(self, shape: str, seed: int) -> SearchResult:
+        mine = TableCounter(self.counter.table.select(self.targets), self.counter.weights)
+        return learn_structure(mine, self.score, Space(self.targets, groups=[Group(self.targets, shape)]), seed=seed)
+
+    def _into_features(self, shape: str, limit: int | None, seed: int) -> tuple[list[Parents], bool]:
+        """The best parents found for each feature, and whether none are better."""
+        bridge = Bridge(self.evaluator, self.n_features, limit)
+        nothing: list[Parents] = [()] * self.n_features
+        if shape == "empty" or self.n_features == 1:
+            return self._bridge(bridge, nothing), bridge.exact or self.mode == "all"
+        if self.mode == "all":
+            classes = self._bridge(bridge, nothing)
+            return _united(self._among_features(shape, classes, seed), classes), shape in ("tree", "forest")
+        if shape in ("tree", "forest") and self.mode == "optional" and bridge.all_pairs_too:
+            return self._best_trees(bridge, shape), True
+        if shape not in ("tree", "forest") and len(self.counter.names) <= MAX_TOGETHER:
+            return self._together(shape, limit, seed), False
+        free = nothing if self.mode == "discard" else self._among_features(shape, nothing, seed)
+        found = [self._by_turns(bridge, shape, beside, seed) for beside in (nothing, free)]
+        return max(found, key=self._worth), False
+
+    def _best_trees(self, bridge: Bridge, shape: str) -> list[Parents]:
+        """The best tree when each feature has the classes that are best beside its parent in the tree."""
+        n = self.n_features
+        best = {(v, u): bridge.best(v, () if u < 0 else (u,)) for v in range(n) for u in range(-1, n) if u != v}
+        gains = np.full((n, n), -np.inf)
+        for (v, u), (_, value) in best.items():
+            if u >= 0:
+                gains[u, v] = value - best[v, -1][1]
+        return [(*(() if u < 0 else (u,)), *best[v, u][0]) for v, u in enumerate(_tails(gains, shape))]
+
+    def _together(self, shape: str, limit: int | None, seed: int) -> list[Parents]:
+        """Both kinds of arcs into features by one search."""
+        space = mdbnc(
+            self.names, self.targets, classes="empty", feature_shape=shape, bridge=self.mode, max_bridge_parents=limit
+        )
+        found = learn_structure(self.counter, self.score, space, seed=seed)
+        return list(found.dag.parent_indices[: self.n_features])
+
+    def _by_turns(self, bridge: Bridge, shape: str, beside: list[Parents], seed: int) -> list[Parents]:
+        """Arcs from classes given those among features, and the other way round, until nothing is gained."""
+        best: list[Parents] = []
+        for _ in range(MAX_ROUNDS):
+            classes = self._bridge(bridge, beside)
+            beside = self._among_features(shape, classes, seed)
+            parents = _united(beside, classes)
+            value = self._worth(parents)
+            self.trace.append(Step("parents of features", value, self._seconds()))
+            if best and not value > self._worth(best) + LEAST_GAIN * abs(value):
+                break
+            best = parents
+        return best
+
+    def _worth(self, parents: list[Parents]) -> float:
+        return float(self.evaluator.locals(list(enumerate(parents))).sum())
+
+    def _bridge(self, bridge: Bridge, beside: list[Parents]) -> list[Parents]:
+        if self.mode == "all":
+            return [tuple(bridge.classes)] * self.n_features
+        linked = {v for v, u in enumerate(beside) if u} | {u for parents in beside for u in parents}
+        return bridge.choose(beside, linked if self.mode == "discard" else set())
+
+    def _among_features(self, shape: str, classes: list[Parents], seed: int) -> list[Parents]:
+        """The arcs among features that are best for these parents among the classes."""
+        kept = [v for v in range(self.n_features) if classes[v] or self.mode != "discard"]
+        if len(kept) < 2:
+            return [()] * self.n_features
+        if shape in ("tree", "forest"):
+            return self._tree_beside(shape, classes, kept)
+        names = tuple(self.counter.names[v] for v in (*kept, *range(self.n_features, len(self.counter.names))))
+        features, targets = names[: len(kept)], names[len(kept) :]
+        required = [(self.counter.names[c], self.counter.names[v]) for v in kept for c in classes[v]]
+        asked = {*required}
+        space = mdbnc(features, targets, classes="empty", feature_shape=shape).restrict(
+            required=required, forbidden=[(c, v) for c in targets for v in features if (c, v) not in asked]
+        )
+        found = learn_structure(self._selected(names), self.score, space, seed=seed).dag
+        place = {name: v for v, name in enumerate(self.counter.names)}
+        beside: list[Parents] = [()] * self.n_features
+        for name in features:
+            beside[place[name]] = tuple(place[u] for u in found.parents(name) if place[u] < self.n_features)
+        return beside
+
+    def _tree_beside(self, shape: str, classes: list[Parents], kept: list[int]) -> list[Parents]:
+        """The best tree over some features; arcs into a feature gain what they do beside its classes."""
+        among = np.zeros(len(self.counter.names), dtype=bool)
+        among[kept] = True
+        gains = np.empty((len(kept), len(kept)))
+        for i, v in enumerate(kept):
+            self.evaluator.change({v: frozenset(classes[v])})
+            gains[:, i] = self.evaluator.toggles(v, among)[kept]
+        np.fill_diagonal(gains, -np.inf)
+        tails = _tails(gains, shape)
+        beside: list[Parents] = [()] * self.n_features
+        for i, u in enumerate(tails):
+            beside[kept[i]] = () if u < 0 else (kept[u],)
+        return beside
+
+    def _selected(self, names: tuple[str, ...]) -> TableCounter:
+        if names == self.counter.names:
+            return self.counter
+        return TableCounter(self.counter.table.select(names), self.counter.weights)
+
+    def _named(self, parents: list[Parents]) -> list[tuple[str, str]]:
+        names = self.counter.names
+        return [(names[u], names[v]) for v, chosen in enumerate(parents) for u in chosen]
+
+    def _seconds(self) -> float:
+        return time.perf_counter() - self.began

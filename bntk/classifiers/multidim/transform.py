@@ -1,0 +1,121 @@
+"""Several class variables as problems of one: each by itself, or all together as one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bntk.classifiers.multidim.composed import ComposedClassifier
+from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
+from bntk.classifiers.multidim.labels import Labels
+from bntk.classifiers.multidim.links import Link, LinkMaker
+from bntk.errors import DataError
+
+NOTHING = np.empty((0, 0), dtype=np.int64)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BinaryRelevance(ComposedClassifier):
+    """A classifier for each class variable, as if there were no others.
+
+    Class variables may have more than two labels.
+
+    Parameters
+    ----------
+    base, n_jobs
+        See :class:`ComposedClassifier`.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The classifier of each class variable.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(1000, seed=1).to_pandas()
+    >>> Y = rows[["lung", "bronc"]]
+    >>> X = rows.drop(columns=Y.columns)
+    >>> model = bntk.BinaryRelevance(base=bntk.TAN()).fit(X, Y)
+    >>> model.predict(X.iloc[:2])
+      lung bronc
+    0   no   yes
+    1   no    no
+    """
+
+    def _learn(self, maker: LinkMaker) -> None:
+        self._links: list[Link] = [maker.make(j) for j in range(len(self.labels_.names))]
+        self.estimators_ = [link.estimator() for link in self._links]
+
+    def _predict(self, inputs: Inputs) -> Codes:
+        return np.array([link.best(inputs, NOTHING) for link in self._links])
+
+    def _probabilities(self, inputs: Inputs) -> list[Floats]:
+        return [np.exp(link.log_proba(inputs, NOTHING)) for link in self._links]
+
+    def _joint(self, inputs: Inputs) -> Floats:
+        joint = np.ones((inputs.n_rows, 1))
+        for probabilities in self._probabilities(inputs):
+            joint = (joint[:, :, None] * probabilities[:, None, :]).reshape(len(joint), -1)
+        return joint
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelPowerset(ComposedClassifier):
+    """One classifier of the combinations of labels that the training rows have.
+
+    A combination that was not seen has probability 0. Rows in which a label is missing are left out.
+
+    Parameters
+    ----------
+    base, n_jobs
+        See :class:`ComposedClassifier`.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Its classes are the numbers of the rows of ``combinations_``.
+    combinations_ : ndarray of shape (n_combinations, n_targets)
+        The combinations that were seen, as positions in ``classes_``, sorted.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(1000, seed=1).to_pandas()
+    >>> Y = rows[["lung", "bronc"]]
+    >>> model = bntk.LabelPowerset().fit(rows.drop(columns=Y.columns), Y)
+    >>> model.combinations_.tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+
+    def _learn(self, maker: LinkMaker) -> None:
+        whole = np.flatnonzero((maker.codes < np.array(self.labels_.cards)[:, None]).all(axis=0))
+        if not whole.size:
+            raise DataError("every row lacks a label, and LabelPowerset learns from those that have all")
+        self.combinations_, which = np.unique(maker.codes[:, whole].T, axis=0, return_inverse=True)
+        together = Labels(("labels",), (np.arange(len(self.combinations_)),))
+        inputs = maker.inputs if len(whole) == maker.inputs.n_rows else maker.inputs.take(whole)
+        inputs = replace(inputs, targets=together.variables(self._names))
+        self._link = LinkMaker(self._base, inputs, together, which.reshape(1, -1)).make(0)
+        self.estimator_: Any = self._link.estimator()
+
+    def _predict(self, inputs: Inputs) -> Codes:
+        return self.combinations_[self._link.best(inputs, NOTHING)].T
+
+    def _probabilities(self, inputs: Inputs) -> list[Floats]:
+        seen = np.exp(self._link.log_proba(inputs, NOTHING))
+        return [
+            np.column_stack([seen[:, self.combinations_[:, j] == k].sum(axis=1) for k in range(r)])
+            for j, r in enumerate(self.labels_.cards)
+        ]
+
+    def _joint(self, inputs: Inputs) -> Floats:
+        cards = self.labels_.cards
+        joint = np.zeros((inputs.n_rows, math.prod(cards)))
+        joint[:, np.ravel_multi_index(tuple(self.combinations_.T), cards)] = np.exp(
+            self._link.log_proba(inputs, NOTHING)
+        )
+        return joint
