@@ -263,7 +263,7 @@ def test_it_is_an_estimator_of_scikit_learn():
     model.fit(X, Y)
     again = pickle.loads(pickle.dumps(model))
     pd.testing.assert_frame_equal(again.predict(X), model.predict(X))
-    assert model.score(X, Y) == pytest.approx((model.predict(X) == Y).to_numpy().mean())
+    assert model.score(X, Y) == pytest.approx((model.predict(X) == Y).to_numpy().all(axis=1).mean())
     model.set_params(loss="subset")
     assert model.score(X, Y) == pytest.approx((model.predict(X) == Y).to_numpy().all(axis=1).mean())
     assert 0.4 < cross_val_score(bntk.MDBNC(), X, Y, cv=KFold(5)).mean() < 1

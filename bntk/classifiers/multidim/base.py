@@ -206,10 +206,10 @@ class MultiBayesClassifier(RowReader):
             return self._posterior.log_likelihood(codes, labels)
 
     def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """The share of labels that are right, or with ``loss="subset"`` of rows in which all are."""
+        """The share of rows in which every label is right, as scikit-learn defines it for several outputs."""
         truth = self.labels_.encode(Y)
         found = self.labels_.encode(self.predict(X))
-        right = (truth == found).all(axis=0) if self.loss == "subset" else (truth == found).mean(axis=0)
+        right = (truth == found).all(axis=0)
         return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
     def _read(self, X: Any) -> Codes:
