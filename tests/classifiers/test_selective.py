@@ -32,16 +32,7 @@ Weight = Callable[[str, str, bool], float]
 Tree = dict[str, str | None]
 
 
-def not_for_rows_left_out(estimator: Any) -> dict[str, str]:
-    """Leaving out a row of weight 2 is not leaving out one of two equal rows."""
-    by_rows = {"check_sample_weight_equivalence_on_dense_data": "LOO leaves out a row with its whole weight"}
-    return by_rows if estimator.get_params()["score"] == "loo" else {}
-
-
-@parametrize_with_checks(
-    [bntk.STAN(), bntk.STAND(), bntk.STAN(forest=True, score="bic"), bntk.STAND(score="hgc")],
-    expected_failed_checks=not_for_rows_left_out,
-)
+@parametrize_with_checks([bntk.STAN(), bntk.STAND(), bntk.STAN(forest=True, score="bic"), bntk.STAND(score="hgc")])
 def test_scikit_learn_rules(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -65,7 +65,11 @@ def slow_score(rule, dag, table, weights=None, posterior=ruled_posterior):
     value = 0.0
     for test, train in parts:
         for i in test:
-            p = posterior(dag, table, train, i, rule.target, rule.alpha, w)
+            if single or isinstance(rule, LC):
+                p = posterior(dag, table, train, i, rule.target, rule.alpha, w)
+            else:  # of the rows that a weighted row stands for, one is left out
+                rest = np.where(np.arange(table.n_rows) == i, np.maximum(w - 1, 0), w)
+                p = posterior(dag, table, [*train, i] if rest[i] else train, i, rule.target, rule.alpha, rest)
             if isinstance(rule, Accuracy):
                 right = np.flatnonzero(p >= p.max() * (1 - 1e-9))[0] == y[i]
                 value += right * w[i] / (w[test].sum() * len(parts) if single else w[known].sum())
@@ -205,6 +209,16 @@ def test_moves_lead_to_what_they_promise(data, rule, holes, weighted, arcs_count
         np.testing.assert_allclose(
             evaluator.gains(moves := as_moves(legal_moves(evaluator.dag))), fresh.gains(moves), atol=1e-9
         )
+
+
+@pytest.mark.parametrize("rule", [LOO("v0"), Accuracy("loo", target="v0")], ids=repr)
+def test_a_weight_is_a_number_of_rows_of_which_one_is_left_out(rule):
+    table = random_table(4, [2, 3, 2, 2], 30)
+    weights = np.random.default_rng(2).integers(0, 4, 30)
+    dag = bntk.DAG.parse("v0 -> v1 -> v2; v0 -> v2; v3 -> v0", nodes=table.names)
+    repeated = table.take(np.repeat(np.arange(30), weights))
+    weighted = scores.score(dag, TableCounter(table, weights.astype(float)), rule)
+    assert weighted == pytest.approx(scores.score(dag, repeated, rule), rel=1e-12)
 
 
 @pytest.mark.parametrize("weighted_arcs", [False, True])

@@ -88,7 +88,7 @@ class PredictiveScore(Score):
 class LOO(PredictiveScore):
     """Leave-one-out: sum_i log p(c_i | a_i, D without row i, S); Mach and Mráz, eq. 12.
 
-    Rows with weights are left out with their whole weight, and count by it.
+    A row of weight w counts as w rows, of which one is left out; with a weight below 1, all of it.
 
     Parameters
     ----------

@@ -205,7 +205,7 @@ def fill_leave_one(y, weights, weighted, pa, cell, counted, N, slots, r, alpha, 
         N_pa = sum_children(N, slots, r)
         for i in range(M):
             if counted[i]:
-                c, w = y[i], weights[i]
+                c, w = y[i], min(weights[i], 1.0)  # one of the rows that it stands for
                 out[c, i] = theta(N[c, cell[i]] - w, N_pa[c, pa[i]] - w, r, alpha, logs)
     else:
         tabulate(N, slots, r, alpha, log_counts, 1.0, logs, table)
