@@ -540,3 +540,11 @@ def test_the_same_seed_gives_the_same_answers(kind):
     options = {"seed": 5} if hasattr(kind(), "seed") else {}
     first, second = (kind(n_jobs=n, **options).fit(X, Y).predict_proba(X) for n in (1, 2))
     assert all(np.array_equal(p, q) for p, q in zip(first, second, strict=True))
+
+
+def test_a_circle_has_no_joint_distribution():
+    rng = np.random.default_rng(0)
+    X, Y = pd.DataFrame({"a": rng.choice(["p", "q"], 40)}), rng.integers(2, size=(40, 2))
+    circle = bntk.CircularChain().fit(X, Y)
+    with pytest.raises(TypeError, match="CircularChain do not make up a joint distribution"):
+        circle.predict_joint_proba(X)

@@ -217,11 +217,15 @@ class MultiBayesClassifier(RowReader):
         return self.features_.read(self._checked_rows(X, reset=False), self.unseen).table.codes
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
-        tags.classifier_tags.multi_label = True
-        return tags
+        return several_outputs(super().__sklearn_tags__())
+
+
+def several_outputs(tags: Any) -> Any:
+    """scikit-learn's tags of an estimator, for one with several class variables."""
+    tags.target_tags.multi_output = True
+    tags.target_tags.single_output = False
+    tags.classifier_tags.multi_label = True
+    return tags
 
 
 def class_names(variables: tuple[Variable, ...]) -> tuple[str, ...]:

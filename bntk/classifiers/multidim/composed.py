@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from bntk._threads import using_threads
 from bntk.classifiers.base import RowReader, _n_rows
 from bntk.classifiers.features import columns_of
-from bntk.classifiers.multidim.base import MOST_JOINT_STATES
+from bntk.classifiers.multidim.base import MOST_JOINT_STATES, several_outputs
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs, read_inputs
 from bntk.classifiers.multidim.labels import Labels, read_labels
 from bntk.classifiers.multidim.links import LinkMaker
@@ -64,8 +64,11 @@ class ComposedClassifier(RowReader):
         """The probabilities of the labels of each class variable."""
 
     def _joint(self, inputs: Inputs) -> Floats:
-        """The probabilities of all combinations of labels, shape (n_rows, n_combinations)."""
-        raise NotImplementedError
+        """The probabilities of all combinations of labels, shape (n_rows, n_combinations), where there are such."""
+        raise TypeError(
+            f"the classifiers of a {type(self).__name__} do not make up a joint distribution of the labels; use "
+            "predict_proba, which gives the probabilities of each class variable"
+        )
 
     # ---------------------------------------------------------------- learning and predicting
 
@@ -158,11 +161,7 @@ class ComposedClassifier(RowReader):
         return super()._checked_rows(X, reset)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
-        tags.classifier_tags.multi_label = True
-        return tags
+        return several_outputs(super().__sklearn_tags__())
 
 
 def marginals(joint: NDArray[np.float64], cards: tuple[int, ...]) -> list[Floats]:
