@@ -129,15 +129,6 @@ def test_without_a_score_the_prior_of_the_classifier_judges() -> None:
     assert default.dag_ == spelled.dag_
 
 
-def not_for_folds(estimator: bntk.SemiNaiveBayes) -> dict[str, str]:
-    """A row that is there twice can be in two folds; a row of weight two cannot."""
-    reason = "the folds of repeated rows are not those of rows with weights"
-    by_folds = {"check_sample_weight_equivalence_on_dense_data": reason}
-    return by_folds if estimator.search == "fssj" else {}
-
-
-@parametrize_with_checks(
-    [bntk.SemiNaiveBayes(search=search) for search in SEARCHES], expected_failed_checks=not_for_folds
-)
+@parametrize_with_checks([bntk.SemiNaiveBayes(search=search) for search in SEARCHES])
 def test_scikit_learn_finds_nothing_to_complain_about(estimator: Any, check: Any) -> None:
     check(estimator)
