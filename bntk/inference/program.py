@@ -1,8 +1,9 @@
 """A network, or any list of factors, compiled into a flat program: exact inference on a junction tree.
 
 A program is planned first: its cliques and their sizes are known before anything large is allocated. Then it is run
-for one evidence set (:meth:`Program.calibrate`, :meth:`Program.mpe`) by strided loops that never store a clique, or for
-many rows by kernels that work on several rows side by side. Variables are positions here; names are for messages.
+for one evidence set (:meth:`Program.calibrate`, :meth:`Program.mpe`) by strided loops that never store a clique (tiny
+ones by numpy), or for many rows by kernels that work on several rows side by side. Variables are positions here; names
+are for messages.
 
 Messages are divided by their largest entry, so that nothing underflows in long networks. What is lost is a state whose
 weight falls below 1e-308 of another's on the way through the tree.
@@ -31,6 +32,7 @@ from bntk.errors import TooLargeError
 from bntk.inference.junction import JunctionTree, Output, Scope, homes, junction_tree
 from bntk.inference.lanes import LaneEngine, distinct_rows
 from bntk.inference.plan import Plan, plan_of
+from bntk.inference.small import SmallEngine, SmallRun, is_small
 from bntk.inference.strided import Evidence, Floats, Ints, Run, StridedEngine
 from bntk.inference.strided_rows import StridedRows
 
@@ -112,8 +114,10 @@ class Program:
         return tables, log_constant
 
     @cached_property
-    def _engine(self) -> StridedEngine:
-        return StridedEngine(self.tree, self._scaled[0])
+    def _engine(self) -> Any:
+        """What runs one evidence set: numpy on small trees, compiled loops on others."""
+        kind = SmallEngine if is_small(self.tree) else StridedEngine
+        return kind(self.tree, self._scaled[0])
 
     # ---- one evidence set ------------------------------------------------------------------------------------
 
@@ -320,21 +324,17 @@ class Calibrated:
         self.log_z = log_z
 
     @cached_property
-    def _outward(self) -> Run:
+    def _outward(self) -> Run | SmallRun:
         """The run with the messages outwards as well; they are sent when something asks for more than ``log_z``."""
         self._program._engine.distribute(self._run)
         return self._run
 
-    @cached_property
-    def _marginals(self) -> Floats:
-        if self.log_z == -math.inf:
-            return np.full(sum(self._program.cards), np.nan)
-        return self._program._engine.marginals(self._outward)
-
     def marginal(self, variable: int) -> Floats:
         """The posterior of one variable; NaN when the evidence is impossible."""
-        begin = int(self._program._engine.starts[variable])
-        return self._marginals[begin : begin + self._program.cards[variable]]
+        if self.log_z == -math.inf:
+            return np.full(self._program.cards[variable], np.nan)
+        posterior: Floats = self._program._engine.marginal(self._outward, variable)
+        return posterior
 
     def open_cliques(self) -> list[tuple[Scope, Scope]]:
         """The unobserved variables of each clique: those that its parent has as well, and the others."""
@@ -356,7 +356,7 @@ class Calibrated:
         clique = program.tree.smallest_clique(inside)
         if clique < 0:
             raise ValueError(f"the variables {scope} share no clique; compile with must_share=[{scope}]")
-        table = program._engine.joint(self._outward, clique, inside)
+        table: Floats = program._engine.joint(self._outward, clique, inside)
         if len(inside) == len(scope):
             return table
         # Observed variables have the one state that was observed.

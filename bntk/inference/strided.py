@@ -56,6 +56,8 @@ class Run:
         Where each message and output begins, and at last where they end; behind it there is room for copies.
     data : array
         The buffer with all tables.
+    marginals : array, optional
+        Those of all variables, one after another, once one is asked for.
     """
 
     evidence: Evidence
@@ -64,6 +66,7 @@ class Run:
     messages: Any
     places: Ints
     data: Floats
+    marginals: Floats | None = None
 
     @property
     def room(self) -> tuple[int, int]:
@@ -239,17 +242,24 @@ class StridedEngine:
 
     # ---- answers ---------------------------------------------------------------------------------------------
 
-    def marginals(self, run: Run) -> Floats:
-        """All marginals, one after another, from a calibrated buffer."""
+    def marginal(self, run: Run, variable: int) -> Floats:
+        """The posterior of one variable, from a calibrated buffer; zeros for a variable that the tree does not have."""
+        if run.marginals is None:
+            run.marginals = self._marginals(run)
+        begin = int(self._starts[variable])
+        return run.marginals[begin : begin + self.tree.cards[variable]]
+
+    def _marginals(self, run: Run) -> Floats:
+        """All marginals, one after another: reading them takes less time than asking for one of them."""
         from bntk.inference import pass_kernels as kernels
 
         out = np.empty(int(self.cards.sum()))
         sources = (*self._marginal_slots, *self._slots, run.places)
-        kernels.read_marginals(run.data, *sources, self.cards, self.starts, run.evidence.observed, out)
+        kernels.read_marginals(run.data, *sources, self.cards, self._starts, run.evidence.observed, out)
         return out
 
     @cached_property
-    def starts(self) -> Ints:
+    def _starts(self) -> Ints:
         """Where each variable begins in an array with one entry a state."""
         return np.cumsum([0, *self.tree.cards])[:-1]
 

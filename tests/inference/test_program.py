@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -27,7 +28,9 @@ import bntk
 from bntk.errors import TooLargeError
 from bntk.inference import program as program_module
 from bntk.inference import strided
+from bntk.inference.junction import JunctionTree
 from bntk.inference.program import Factor, compile_factors, compile_network
+from bntk.inference.small import SmallEngine
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=40)
@@ -38,7 +41,20 @@ def cards_of(network: bntk.BayesianNetwork) -> list[int]:
 
 
 def assert_calibrated(program: program_module.Program, whole: np.ndarray, likelihood: dict[int, np.ndarray]) -> None:
-    """All answers for one evidence set are those of the enumerated joint."""
+    """All answers for one evidence set are those of the enumerated joint, by numpy and by compiled loops."""
+    for small in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(program_module, "is_small", engine_rule(small))
+            fresh = program.with_factors(factor.values for factor in program._factors)
+            assert_answers(fresh, whole, likelihood)
+
+
+def engine_rule(small: bool) -> Callable[[JunctionTree], bool]:
+    """Everything by numpy, or nothing; it does not run trees with known variables, which are made for large ones."""
+    return lambda tree: small and not tree.known
+
+
+def assert_answers(program: program_module.Program, whole: np.ndarray, likelihood: dict[int, np.ndarray]) -> None:
     expected, answer = given(whole, likelihood), program.calibrate(likelihood)
     states, log_top = program.mpe(likelihood)
     if expected.sum() == 0:
@@ -127,11 +143,14 @@ def test_the_probability_of_evidence_sends_messages_inwards_only(seed):
     likelihood = random_likelihood(seed, cards_of(network))
     expected = given(joint(network), likelihood).sum()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program_module, "is_small", engine_rule(False))
         patch.setattr(strided.StridedEngine, "distribute", lambda *_: pytest.fail("messages were sent outwards"))
         assert math.exp(program.calibrate(likelihood).log_z) == pytest.approx(expected, rel=1e-12)
 
 
-def test_most_probable_states_are_the_lowest_of_equals():
+@pytest.mark.parametrize("small", [True, False])
+def test_most_probable_states_are_the_lowest_of_equals(small, monkeypatch):
+    monkeypatch.setattr(program_module, "is_small", engine_rule(small))
     flat = Factor((0, 1, 2), np.ones((2, 3, 2)))
     program = compile_factors([flat], [2, 3, 2])
     assert program.mpe()[0].tolist() == [0, 0, 0]
@@ -178,6 +197,17 @@ def test_variables_without_factors_are_uniform():
     program = compile_factors([Factor((0,), np.array([1.0, 3.0]))], [2, 4])
     np.testing.assert_allclose(program.calibrate().marginal(1), np.full(4, 0.25))
     assert program.calibrate().log_z == pytest.approx(math.log(16))
+
+
+def test_small_trees_are_run_by_numpy_and_others_by_compiled_loops():
+    assert isinstance(compile_network(bntk.datasets.asia())._engine, SmallEngine)
+    long, cards = hidden_chain(40)
+    assert isinstance(compile_factors(long, cards)._engine, strided.StridedEngine)
+    wide = Factor(tuple(range(13)), np.ones([2] * 13))
+    assert isinstance(compile_factors([wide], [2] * 13)._engine, strided.StridedEngine)
+    constants = [Factor((v, v + 1), np.ones((1, 1))) for v in range(40)] + [Factor((0, 40), np.ones((1, 1)))]
+    all_in_one = compile_factors(constants, [1] * 41, must_share=[tuple(range(41))])
+    assert all_in_one.calibrate().marginal(3).tolist() == [1.0]  # more axes than an array can have
 
 
 def test_no_variables_at_all_have_probability_one():
