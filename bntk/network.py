@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from bntk.inference.distribution import Distribution, Explanation, Marginals
     from bntk.inference.program import Plan
+    from bntk.learning.em import EMResult
     from bntk.learning.priors import Prior
     from bntk.learning.search.base import SearchResult
     from bntk.table import Table
@@ -111,6 +112,12 @@ class BayesianNetwork:
     def search_result(self) -> SearchResult | None:
         """How :func:`bntk.learn` found the structure (score, trace, families evaluated, seconds); else None."""
         found: SearchResult | None = self._cache.get("search_result")
+        return found
+
+    @property
+    def em_result(self) -> EMResult | None:
+        """How :func:`bntk.fit_em` came to the tables (log-likelihoods, iterations, convergence); else None."""
+        found: EMResult | None = self._cache.get("em_result")
         return found
 
     def variable(self, name: str) -> Variable:
@@ -534,11 +541,26 @@ class BayesianNetwork:
 
         save(self, path)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the structure; see :func:`bntk.viz.plot_dag` for the options. Returns matplotlib Axes."""
-        from bntk.viz.network import plot_dag
+    def plot(self, given: Mapping[str, Any] | None = None, **options: Any) -> Any:
+        """Draw the network; with evidence, the posterior of every variable as bars inside its node.
 
-        return plot_dag(self._dag, **options)
+        The options are those of :func:`bntk.viz.plot_network`: ``target`` and ``highlight`` colour nodes,
+        ``strengths="mi"`` or bootstrap strengths set the width of arcs, ``bars``, ``ax``, ``title`` and ``layout``.
+        Returns matplotlib Axes.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> axes = bntk.datasets.asia().plot({"xray": "yes"}, target="lung", title="asia")
+        """
+        from bntk.viz.network import plot_network
+
+        return plot_network(self, given, **options)
+
+    def _repr_svg_(self) -> str | None:
+        from bntk.viz.notebook import structure_svg
+
+        return structure_svg(self._dag)
 
     def is_close(self, other: BayesianNetwork, tolerance: float = 1e-9) -> bool:
         """True when variables and arcs agree, and no probability differs by more than ``tolerance``."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
@@ -165,7 +166,7 @@ def fit_em(
     rule = as_prior(prior)
     rows = IncompleteRows(dag, table, row_weights, rule, max_entries)
     climbs: list[_Climb] = []
-    with _bar(progress) as bar:
+    with progress_bar(progress, desc="EM", unit=" iterations") as bar:
         for tables in _starts(rows, start, 1 if rows.is_complete else n_starts, seed):
             climbs.append(_climb(rows, tables, max_iter, tolerance, bar))
             if climbs[-1].interrupted:
@@ -175,9 +176,8 @@ def fit_em(
 
 
 def em_result(network: BayesianNetwork) -> EMResult | None:
-    """How EM came to the tables of a network; None unless it made them."""
-    found: EMResult | None = network._cache.get("em_result")
-    return found
+    """How EM came to the tables of a network; None unless it made them. The same as ``network.em_result``."""
+    return network.em_result
 
 
 # ---- what users may give -----------------------------------------------------------------------------------------
@@ -443,9 +443,3 @@ def _tables_of(network: BayesianNetwork, rows: IncompleteRows) -> list[Floats]:
             raise DataError(f"the start has other states than the data in {cpt!s}; declare them by variables=")
         tables.append(cpt.values)
     return tables
-
-
-def _bar(progress: bool) -> Any:
-    from tqdm import tqdm
-
-    return tqdm(disable=not progress, desc="EM", unit=" iterations")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk._progress import progress_bar
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning import scores, spaces
@@ -139,7 +140,7 @@ def structural_em(
     Returns
     -------
     BayesianNetwork
-        :func:`structural_em_result` tells how it was found. An interrupt (Ctrl-C) returns the last accepted network.
+        ``structural_em_result`` tells how it was found. An interrupt (Ctrl-C) returns the last accepted network.
 
     Examples
     --------
@@ -240,12 +241,10 @@ class _Task:
 def _alternate(
     task: _Task, first: DAG, search: str | Search, complete: Any, max_rounds: int, progress: bool
 ) -> BayesianNetwork:
-    from tqdm import tqdm
-
     network, reached = task.estimate(first)
     rounds, converged, interrupted = [reached], False, False
     try:
-        for _ in tqdm(range(max_rounds), disable=not progress, desc="structural EM", unit=" rounds"):
+        for _ in progress_bar(progress, range(max_rounds), desc="structural EM", unit=" rounds"):
             counter = complete(network)
             found = learn_structure(counter, task.score, task.space, search, start=network.dag, seed=task.seed)
             # Tables without zeros, so that no row is impossible.

@@ -62,6 +62,15 @@ class SearchResult:
         }
         return pd.DataFrame(columns)
 
+    def plot(self, **options: Any) -> Any:
+        """Draw the score after each step; the options are those of :func:`bntk.viz.plot_search`.
+
+        Returns matplotlib Axes.
+        """
+        from bntk.viz.curves import plot_search
+
+        return plot_search(self, **options)
+
 
 class Search(ABC):
     """A way to walk a space with an evaluator. Options are fields of the search; it holds no state of a run."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._progress import progress_bar
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
@@ -199,11 +200,8 @@ def bootstrap_strengths(
         raise ValueError(f"the number of resamples must be at least 1, not {n}")
     table = as_table(data, variables=variables, require_rows=True)
     resamples: Iterable[NDArray[np.float64]] = (row_weights(table.n_rows, seed, k) for k in range(n))
-    if progress:
-        from tqdm.auto import tqdm
-
-        resamples = tqdm(resamples, total=n, desc="bootstrap")
-    counters = (TableCounter(table, weights) for weights in resamples)
+    shown = progress_bar(progress, resamples, total=n, desc="bootstrap")
+    counters = (TableCounter(table, weights) for weights in shown)
     return ArcStrengths.of(_structures(counters, score, space, search, seed), cpdag=cpdag)
 
 

@@ -138,9 +138,7 @@ class Exact(Search):
         text = f"Exact search over {n} variables: {2**n:,} sets, {need:.2g} GB"
         _log.info(text)
         if progress:
-            from tqdm.auto import tqdm
-
-            tqdm.write(text)
+            print(text)
 
     @staticmethod
     def gigabytes(n: int, rank_bytes: int = 2) -> float:

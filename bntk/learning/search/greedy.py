@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bntk._progress import progress_bar
 from bntk.graph.dag import DAG
 from bntk.learning.moves import REVERSE, Move
 from bntk.learning.scores.base import Evaluator
@@ -178,7 +179,9 @@ class _Journey:
         self.trace: list[Step] = []
         self._n_steps = 0
         self._n_restarts = 0
-        self._bar = _bar(options, progress)
+        self._bar: Any = None
+        if progress:
+            self._bar = progress_bar(True, desc=type(options).__name__, unit=" steps", total=options.max_iter)
         begin = space.start() if start is None else start.reorder(space.nodes)
         self._walk = space.walk(begin)
         self._hold(begin)
@@ -269,12 +272,3 @@ class _Journey:
         if self._bar is not None:
             self._bar.set_postfix_str(f"best score {self._best_score:,.4f}", refresh=False)
             self._bar.update()
-
-
-def _bar(options: HillClimbing, progress: bool) -> Any:
-    """A progress bar, or None."""
-    if not progress:
-        return None
-    from tqdm.auto import tqdm
-
-    return tqdm(desc=type(options).__name__, unit=" steps", total=options.max_iter)

@@ -25,11 +25,12 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._progress import progress_bar
 from bntk._threads import run_parallel
 from bntk.errors import GraphError, SpaceError
 from bntk.graph.dag import DAG
@@ -144,7 +145,7 @@ class OrderSearch(Search):
     Each chain starts from an order (the first from that which hill climbing finds, the others at random), inserts one
     node after the other where it gains most until none gains, then shakes the order a little and climbs again, and
     keeps what is no worse. A node's parent sets are scored beforehand, from its most promising parents: see
-    :func:`~bntk.learning.search.parent_sets.select_candidates`. Sets of three and more are scored only when leaving
+    ``parent_sets.select_candidates``. Sets of three and more are scored only when leaving
     out one of the parents leaves a set better than its own subsets; of each size, at most 400 for a node.
 
     When the chains have ended, the best structure is improved by hill climbing, whose parent sets join the others; a
@@ -270,7 +271,7 @@ class _Journey:
         self._sets: dict[int, ParentSets] = {}
         self._chains: list[_Chain] = []
         self._included: set[tuple[int, tuple[int, ...]]] = set()
-        self._bar = _bar(progress)
+        self._bar = progress_bar(True, desc="OrderSearch", unit=" rounds") if progress else None
         self._trace.append(Step("start", self._best_score, time.perf_counter() - self._began))
 
     @property
@@ -488,12 +489,3 @@ def _random_order(required: NDArray[np.bool_], rng: np.random.Generator) -> Orde
             if waiting[child] == 0:
                 ready.append(child)
     return np.array(order, np.int64)
-
-
-def _bar(progress: bool) -> Any:
-    """A progress bar, or None."""
-    if not progress:
-        return None
-    from tqdm.auto import tqdm
-
-    return tqdm(desc="OrderSearch", unit=" rounds")

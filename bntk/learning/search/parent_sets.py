@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._progress import progress_bar
 from bntk.errors import DataError, SpaceError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.search.base import SearchResult, Step
@@ -202,9 +203,7 @@ class ParentSetFinder:
 
     def run(self, deadline: float | None = None, progress: bool = False) -> None:
         """Go on until all sets are found, or until ``time.perf_counter()`` passes the deadline."""
-        from tqdm.auto import tqdm
-
-        with tqdm(desc="parent sets", unit=" sets", disable=not progress) as bar:
+        with progress_bar(progress, desc="parent sets", unit=" sets") as bar:
             while growing := [lattice for lattice in self._lattices if lattice.grows]:
                 for lattice in growing:
                     if not self._score(lattice, lattice.next_level(), deadline):

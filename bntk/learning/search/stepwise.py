@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._progress import progress_bar
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
@@ -84,7 +85,7 @@ class StepwiseSearch(Search):
     ) -> SearchResult:
         """Search; ``seed`` has no say, as nothing is drawn."""
         began = time.perf_counter()
-        bar = _bar(type(self).__name__, self.max_iter, progress)
+        bar = progress_bar(progress, desc=type(self).__name__, unit=" steps", total=self.max_iter)
         path = self._begin(evaluator, space, None if start is None else start.reorder(space.nodes))
         held, score, interrupted = evaluator.dag, evaluator.total(), False
         trace = [Step("start", score, time.perf_counter() - began)]
@@ -101,14 +102,12 @@ class StepwiseSearch(Search):
                 path.take(best)
                 held, score = evaluator.dag, evaluator.total()
                 trace.append(Step(what, score, time.perf_counter() - began))
-                if bar is not None:
-                    bar.set_postfix_str(f"score {score:,.4f}", refresh=False)
-                    bar.update()
+                bar.set_postfix_str(f"score {score:,.4f}", refresh=False)
+                bar.update()
         except KeyboardInterrupt:
             interrupted = True
             evaluator.reset(held)
-        if bar is not None:
-            bar.close()
+        bar.close()
         return SearchResult(
             dag=held,
             score=score,
@@ -135,12 +134,3 @@ def class_and_features(space: Space, search: str) -> tuple[int, list[int]]:
         )
     (link,) = space.links
     return space.index(link.tails[0]), sorted(space.index(name) for name in link.heads)
-
-
-def _bar(name: str, total: int | None, progress: bool) -> Any:
-    """A progress bar, or None."""
-    if not progress:
-        return None
-    from tqdm.auto import tqdm
-
-    return tqdm(desc=name, unit=" steps", total=total)

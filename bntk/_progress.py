@@ -1,0 +1,21 @@
+"""Progress bars."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+
+def progress_bar(shown: bool, *iterable: Any, **options: Any) -> Any:
+    """A bar of tqdm with these options: a widget in a notebook that can show one, else a line on stderr.
+
+    When it is not to be shown, it takes the same calls and does nothing.
+    """
+    if not shown:
+        from tqdm.std import tqdm as plain
+
+        return plain(*iterable, disable=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a notebook without widgets gets the line, and that needs no warning
+        from tqdm.auto import tqdm
+    return tqdm(*iterable, **options)
