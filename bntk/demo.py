@@ -21,7 +21,7 @@ from bntk.table import Table
 def run(rows: int, missing: float, seed: int, picture: Path) -> None:
     """Print the comparison and save the picture."""
     truth = bntk.datasets.asia()
-    training = with_holes(truth.sample(rows, seed=seed), missing, seed)
+    training = bntk.datasets.with_missing(truth.sample(rows, seed=seed), missing, seed=seed)
     fresh = truth.sample(10_000, seed=seed + 1)
     print(f"{rows:,} rows drawn from 'asia' ({len(truth.names)} variables), {missing:.0%} of the cells removed.")
     warm_up(training.take(slice(100)))
@@ -85,7 +85,8 @@ def compare_classifiers(training: Table, fresh: Table) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BntkWarning)  # of scores of rows with missing cells; see the guide
             classifier.fit(X, y)
-        accuracies = classifier.score(new, truth), classifier.score(with_holes(new, 0.2, seed=5), truth)
+        holed = bntk.datasets.with_missing(new, 0.2, seed=5)
+        accuracies = classifier.score(new, truth), classifier.score(holed, truth)
         seconds = time.perf_counter() - started
         print(f"  {type(classifier).__name__:<28}{accuracies[0]:>10.3f}{accuracies[1]:>12.3f}{seconds:>8.2f} s")
 
@@ -112,13 +113,6 @@ def structures(truth: BayesianNetwork) -> dict[str, DAG]:
         "dysp -> all (naive Bayes)": DAG(names, [("dysp", name) for name in others]),
         "asia's own arcs": truth.dag,
     }
-
-
-def with_holes(table: Table, share: float, seed: int) -> Table:
-    """The table with a share of its cells, chosen at random, missing."""
-    holes = np.random.default_rng(seed).random(table.codes.shape) < share
-    codes = np.where(holes, table.cards[:, None], table.codes)
-    return Table.from_codes(codes, table.variables)
 
 
 def save_picture(dag: DAG, path: Path) -> None:

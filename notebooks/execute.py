@@ -1,0 +1,42 @@
+"""Run the notebooks and store them with their outputs: python notebooks/execute.py [NAME.ipynb ...]"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+
+HERE = Path(__file__).resolve().parent
+
+
+def executed(path: Path) -> Any:
+    """The notebook with fresh outputs; raises an error of nbclient when a cell does."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(HERE)}}).execute()
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    for cell in notebook.cells:
+        cell.metadata = {}
+    return notebook
+
+
+def texts(notebook: Any) -> list[list[str]]:
+    """What each code cell has printed or shown as text; white space does not count, nor the sizes of figures."""
+    found = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            streams = "".join(o.text for o in cell.outputs if o.output_type == "stream")
+            shown = [o.data.get("text/plain", "") for o in cell.outputs if "data" in o]
+            found.append([" ".join(text.split()) for text in (streams, *shown) if not text.startswith("<Figure")])
+    return found
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or sorted(path.name for path in HERE.glob("*.ipynb")):
+        print(name, flush=True)
+        nbformat.write(executed(HERE / name), HERE / name)
