@@ -239,6 +239,12 @@ class CPT:
         }
         return pd.DataFrame({**columns, "p": self.values.ravel()})
 
+    def plot(self, **options: Any) -> Any:
+        """Draw the table as a heat map; the options are those of :func:`bntk.viz.plot_cpt`. Returns matplotlib Axes."""
+        from bntk.viz.tables import plot_cpt
+
+        return plot_cpt(self, **options)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CPT):
             return NotImplemented

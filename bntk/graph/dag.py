@@ -248,7 +248,7 @@ class DAG(NamedNodes):
         return self._names(blanket - {node})
 
     def d_separated(self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
-        """True when ``given`` blocks every trail between ``x`` and ``y``; see :mod:`bntk.graph.separation`."""
+        """True when ``given`` blocks every trail between ``x`` and ``y``; see :func:`bntk.graph.d_separated`."""
         from bntk.graph.separation import d_separated
 
         return d_separated(self, x, y, given)
@@ -417,11 +417,30 @@ class DAG(NamedNodes):
         """
         return "\n".join(write_mermaid(self))
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the graph; the options are those of :func:`bntk.viz.network.plot_dag`."""
+    def plot(
+        self,
+        *,
+        target: str | Iterable[str] = (),
+        strengths: Any = None,
+        highlight: str | Iterable[str] = (),
+        ax: Any = None,
+        title: str | None = None,
+        layout: str = "auto",
+    ) -> Any:
+        """Draw the graph in layers; see :func:`bntk.viz.plot_dag`. Returns matplotlib Axes.
+
+        ``target`` and ``highlight`` colour nodes, ``strengths`` sets the width of arcs.
+        """
         from bntk.viz.network import plot_dag
 
-        return plot_dag(self, **options)
+        return plot_dag(
+            self, target=target, strengths=strengths, highlight=highlight, ax=ax, title=title, layout=layout
+        )
+
+    def _repr_svg_(self) -> str | None:
+        from bntk.viz.notebook import structure_svg
+
+        return structure_svg(self)
 
     def __str__(self) -> str:
         return "; ".join(write_chains(self))

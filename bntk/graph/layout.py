@@ -1,171 +1,382 @@
-"""Where to draw the nodes of a DAG: layers from top to bottom, few crossings, straight arcs.
+"""Where to draw the nodes and arcs of a DAG: layers from top to bottom, few crossings, straight long arcs.
 
-The steps of Sugiyama, Tagawa and Toda (1981): layers by longest path, invisible nodes where an arc passes a
-layer, orders within layers by barycentres, then positions by least squares with a minimum distance.
+The steps of Sugiyama, Tagawa and Toda (1981): layers (:mod:`bntk.graph.layers`), a waypoint wherever an arc passes a
+layer, orders within layers (:mod:`bntk.graph.crossings`), then positions by least squares with a minimum distance.
+Layers that are too wide for the page are folded into rows, and long arcs of one node that has many share their
+waypoints, so that they leave it as one line with branches. Parts that are not connected are laid out one by one and
+packed. Arcs bend only between layers and pass a layer upright, so they touch no node but their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.graph.crossings import fewest_crossings
 from bntk.graph.dag import DAG
+from bntk.graph.layers import shortest_levels
 
 Point = tuple[float, float]
+Arc = tuple[str, str]
+Floats = NDArray[np.float64]
+
+#: A node with so many arcs that pass other layers draws them as one line with branches.
+_HUB = 4
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Centre of each node, and the points by which each arc goes from centre to centre; y grows upwards."""
+    """Centre of each node, and each arc as cubic Bezier curves; y grows upwards.
+
+    ``routes`` has ``3 k + 1`` points for an arc of ``k`` curves, from the parent's border to the child's.
+    """
 
     positions: dict[str, Point]
-    routes: dict[tuple[str, str], tuple[Point, ...]]
+    routes: dict[Arc, tuple[Point, ...]]
 
 
 def layered_layout(
-    dag: DAG, widths: Mapping[str, float] | None = None, *, gap: float = 0.35, layer_distance: float = 1.0
+    dag: DAG,
+    sizes: Mapping[str, tuple[float, float]] | None = None,
+    *,
+    gap: float = 18.0,
+    layer_gap: float = 34.0,
+    share: bool = True,
 ) -> Layout:
     """Lay a DAG out in layers, every arc pointing downwards. Deterministic.
 
     Parameters
     ----------
     dag : DAG
-    widths : mapping of node to float, optional
-        How wide each node is drawn (1 by default); nodes of a layer never overlap.
-    gap : float
-        Free space between neighbours of a layer.
-    layer_distance : float
+    sizes : mapping of node to (width, height), optional
+        How large each node is drawn, 60 by 24 by default; nodes never overlap.
+    gap, layer_gap : float
+        Free space between neighbours of a layer, and the least between layers.
+    share : bool
+        Whether long arcs of one node may run together.
 
     Examples
     --------
     >>> positions = layered_layout(DAG.parse("a->b; a->c")).positions
-    >>> {node: (round(x, 2), round(y, 2)) for node, (x, y) in positions.items() if node != "a"}
-    {'b': (-0.68, -1.0), 'c': (0.68, -1.0)}
+    >>> {node: (round(x), round(y)) for node, (x, y) in positions.items()}
+    {'a': (0, 0), 'b': (-39, -58), 'c': (39, -58)}
     """
-    layers, links, chains = _with_waypoints(dag, _levels(dag))
-    layers = _fewest_crossings(layers, links)
-    size = [1.0 if widths is None else widths[node] for node in dag.nodes]
-    size += [0.0] * (sum(map(len, layers)) - dag.n_nodes)
-    x = _place(layers, links, np.array(size), gap)
-    level = {v: k for k, layer in enumerate(layers) for v in layer}
-    points = [(float(x[v]), -layer_distance * level[v]) for v in range(len(size))]
-    routes = {(dag.nodes[chain[0]], dag.nodes[chain[-1]]): tuple(points[v] for v in chain) for chain in chains}
-    return Layout({node: points[i] for i, node in enumerate(dag.nodes)}, routes)
+    if sizes is None:
+        sizes = dict.fromkeys(dag.nodes, (60.0, 24.0))
+    box = [(float(sizes[node][0]), float(sizes[node][1])) for node in dag.nodes]
+    area = sum((w + gap) * (h + layer_gap) for w, h in box)
+    widest = max(650.0, 1.6 * math.sqrt(area))
+    parts = [_Part(dag, members, box, gap, layer_gap, widest, share) for members in _connected(dag)]
+    lone = sum(len(part.members) == 1 for part in parts)
+    shifts = _packed([part.frame() for part in parts], lone, 2 * gap, widest)
+    positions, routes = {}, {}
+    for part, (dx, dy) in zip(parts, shifts, strict=True):
+        for v, (x, y) in part.centres.items():
+            positions[dag.nodes[v]] = (x + dx, y + dy)
+        for (a, b), curve in part.curves.items():
+            routes[dag.nodes[a], dag.nodes[b]] = tuple((x + dx, y + dy) for x, y in curve)
+    return Layout({node: positions[node] for node in dag.nodes}, {arc: routes[arc] for arc in dag.arcs})
 
 
-def _levels(dag: DAG) -> list[int]:
-    """Longest path from a root; then each root is drawn down to just above its highest child."""
-    level = [0] * dag.n_nodes
-    for node in dag.topological_order:
-        v = dag.index(node)
-        level[v] = max((level[p] + 1 for p in dag.parent_indices[v]), default=0)
-    for v in range(dag.n_nodes):
-        if not dag.parent_indices[v] and dag.child_indices[v]:
-            level[v] = min(level[c] for c in dag.child_indices[v]) - 1
+def _connected(dag: DAG) -> list[list[int]]:
+    """The connected parts; those with arcs first, then the lone nodes, each in node order."""
+    seen: set[int] = set()
+    parts = []
+    for start in range(dag.n_nodes):
+        if start in seen:
+            continue
+        part = [start]
+        seen.add(start)
+        for v in part:
+            for u in (*dag.parent_indices[v], *dag.child_indices[v]):
+                if u not in seen:
+                    seen.add(u)
+                    part.append(u)
+        parts.append(sorted(part))
+    return sorted(parts, key=lambda part: len(part) == 1)
+
+
+def _packed(frames: Sequence[tuple[float, float, float, float]], n_lone: int, gap: float, widest: float) -> list[Point]:
+    """How to shift each frame (left, right, bottom, top) so that they stand in rows, the middle of all at x = 0.
+
+    The last ``n_lone`` frames are nodes without arcs; they stand below the others, in rows that are no wider.
+    """
+    widths = [right - left for left, right, _, _ in frames]
+    joined = len(frames) - n_lone
+    rows = _filled(widths[:joined], range(joined), gap, widest)
+    broad = [sum(widths[i] for i in row) + gap * (len(row) - 1) for row in rows]
+    page = max([*broad, 0.5 * widest if n_lone > 3 else widest])
+    rows += _filled(widths[joined:], range(joined, len(frames)), gap, page)
+    shifts: list[Point] = [(0.0, 0.0)] * len(frames)
+    top = frames[0][3] if frames else 0.0  # the first part keeps its height
+    for row in rows:
+        x = -(sum(widths[i] for i in row) + gap * (len(row) - 1)) / 2
+        for i in row:
+            shifts[i] = (x - frames[i][0], top - frames[i][3])
+            x += widths[i] + gap
+        top -= max(frames[i][3] - frames[i][2] for i in row) + gap
+    return shifts
+
+
+def _filled(widths: Sequence[float], members: Sequence[int], gap: float, limit: float) -> list[list[int]]:
+    """Members in rows of at most that width, in order."""
+    rows: list[list[int]] = []
+    room = 0.0
+    for width, i in zip(widths, members, strict=True):
+        if not rows or room < width:
+            rows.append([])
+            room = limit
+        rows[-1].append(i)
+        room -= width + gap
+    return rows
+
+
+class _Part:
+    """The layout of one connected part; nodes are numbers, waypoints the numbers after all nodes."""
+
+    def __init__(
+        self,
+        dag: DAG,
+        members: Sequence[int],
+        box: Sequence[tuple[float, float]],
+        gap: float,
+        layer_gap: float,
+        widest: float,
+        share: bool,
+    ) -> None:
+        self.width, self.height = [box[v][0] for v in members], [box[v][1] for v in members]
+        self.gap, self.layer_gap, self.members = gap, layer_gap, members
+        local = {v: i for i, v in enumerate(members)}
+        arcs = [(local[p], local[v]) for v in members for p in dag.parent_indices[v]]
+        level = _balanced(shortest_levels(len(members), arcs), arcs, self.width)
+        level = self._folded(level, arcs, widest)
+        layers, links, chains = _with_waypoints(len(members), arcs, level, share)
+        self.layers = fewest_crossings(layers, list(links))
+        n = sum(map(len, layers))
+        self.width += [0.0] * (n - len(members))
+        self.height += [0.0] * (n - len(members))
+        x = _place(self.layers, links, np.array(self.width), len(members), gap)
+        self._set_heights(x, links)
+        self.centres = {v: (float(x[i]), self.y[self.level[i]]) for i, v in enumerate(members)}
+        self.curves = self._routes(x, chains)
+
+    def _folded(self, level: list[int], arcs: Sequence[tuple[int, int]], widest: float) -> list[int]:
+        """Layers wider than the page as several rows: leaves first, so that what has children stays near them."""
+        parents = {head for _, head in arcs}
+        has_child = {tail for tail, _ in arcs}
+        rows: list[list[int]] = []
+        for k in range(max(level) + 1):
+            layer = [v for v in range(len(level)) if level[v] == k]
+            total = sum(self.width[v] + self.gap for v in layer)
+            n_rows = min(len(layer), math.ceil(total / widest))
+            # Roots and nodes with children go below, leaves above: that lengthens the fewest arcs.
+            layer.sort(key=lambda v: (v in has_child, v not in parents, v))
+            cuts = [round(i * len(layer) / n_rows) for i in range(n_rows + 1)]
+            rows += [layer[a:b] for a, b in pairwise(cuts)]
+        return [k for _, k in sorted((v, k) for k, row in enumerate(rows) for v in row)]
+
+    def _set_heights(self, x: Floats, links: Iterable[tuple[int, int]]) -> None:
+        """The middle and half height of each layer; where arcs run far sideways, layers stand further apart."""
+        self.level = {v: k for k, layer in enumerate(self.layers) for v in layer}
+        self.half = [max(self.height[v] for v in layer) / 2 for layer in self.layers]
+        reach = [0.0] * len(self.layers)
+        for a, b in links:
+            reach[self.level[a]] = max(reach[self.level[a]], abs(x[a] - x[b]))
+        self.y = [0.0]
+        for k in range(1, len(self.layers)):
+            between = self.layer_gap + min(0.12 * max(0.0, reach[k - 1] - 60.0), 1.2 * self.layer_gap)
+            self.y.append(self.y[-1] - self.half[k - 1] - between - self.half[k])
+
+    def _routes(self, x: Floats, chains: Sequence[Sequence[int]]) -> dict[tuple[int, int], tuple[Point, ...]]:
+        ports = self._ports(x, chains)
+        return {
+            (self.members[chain[0]], self.members[chain[-1]]): self._curve(x, chain, port)
+            for chain, port in zip(chains, ports, strict=True)
+        }
+
+    def _ports(self, x: Floats, chains: Sequence[Sequence[int]]) -> list[float]:
+        """Where each arc meets the upper border of its child: side by side, in the order in which they come."""
+        arriving: dict[int, list[int]] = {}
+        for i, chain in enumerate(chains):
+            arriving.setdefault(chain[-1], []).append(i)
+        ports = [0.0] * len(chains)
+        for child, those in arriving.items():
+            those.sort(key=lambda i: (x[chains[i][-2]], -self.level[chains[i][0]], i))
+            step = min(11.0, 0.8 * self.width[child] / len(those))
+            for rank, i in enumerate(those):
+                ports[i] = float(x[child]) + step * (rank - (len(those) - 1) / 2)
+        return ports
+
+    def _curve(self, x: Floats, chain: Sequence[int], port: float) -> tuple[Point, ...]:
+        """From border to border; upright within layers, so that the arc keeps its distance from other nodes."""
+        first, last = chain[0], chain[-1]
+        k = self.level[first]
+        at: Point = (float(x[first]), self.y[k] - self.height[first] / 2)
+        points, upright = [at], False
+        for v in chain[1:]:
+            if at[1] > self.y[k] - self.half[k] + 1e-6:  # a small node, or a waypoint, in a high layer
+                at = _line_to(points, (at[0], self.y[k] - self.half[k]))
+                upright = True
+            k += 1
+            end: Point = (port if v == last else float(x[v]), self.y[k] + self.half[k])
+            below = v != last or self.height[last] / 2 < self.half[k] - 1e-6
+            at = _bend_to(points, end, upright, below)
+            upright = v != last
+        if self.height[last] / 2 < self.half[k] - 1e-6:
+            _line_to(points, (port, self.y[k] + self.height[last] / 2))
+        return tuple(points)
+
+    def frame(self) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top of everything drawn."""
+        points = [point for curve in self.curves.values() for point in curve]
+        xs, ys = [p[0] for p in points], [p[1] for p in points]
+        for i, (x, y) in enumerate(self.centres.values()):
+            xs += [x - self.width[i] / 2, x + self.width[i] / 2]
+            ys += [y - self.height[i] / 2, y + self.height[i] / 2]
+        return min(xs), max(xs), min(ys), max(ys)
+
+
+def _line_to(points: list[Point], end: Point) -> Point:
+    (x, y), (u, v) = points[-1], end
+    points += [(x + (u - x) / 3, y + (v - y) / 3), (x + (u - x) * 2 / 3, y + (v - y) * 2 / 3), end]
+    return end
+
+
+def _bend_to(points: list[Point], end: Point, upright_start: bool, upright_end: bool) -> Point:
+    """A curve down to ``end``, upright where it goes on upright, and nearly straight where it begins or ends."""
+    (x, y), (u, v) = points[-1], end
+    lean = (0.0 if upright_start else 0.28, 0.0 if upright_end else 0.28)
+    points += [(x + lean[0] * (u - x), y + 0.4 * (v - y)), (u - lean[1] * (u - x), v - 0.4 * (v - y)), end]
+    return end
+
+
+def _balanced(level: list[int], arcs: Sequence[tuple[int, int]], width: Sequence[float]) -> list[int]:
+    """Nodes whose arcs are as long wherever they stand go to the narrowest layer they can."""
+    above: list[list[int]] = [[] for _ in level]
+    below: list[list[int]] = [[] for _ in level]
+    for a, b in arcs:
+        below[a].append(b)
+        above[b].append(a)
+    total = [0.0] * (max(level) + 1)
+    for v, k in enumerate(level):
+        total[k] += width[v]
+    for v in range(len(level)):
+        if not above[v] or len(above[v]) != len(below[v]):
+            continue
+        total[level[v]] -= width[v]
+        choices = range(max(level[u] for u in above[v]) + 1, min(level[u] for u in below[v]))
+        level[v] = min(choices, key=lambda k: (total[k], k))
+        total[level[v]] += width[v]
     return level
 
 
-def _with_waypoints(dag: DAG, level: Sequence[int]) -> tuple[list[list[int]], list[tuple[int, int]], list[list[int]]]:
-    """Layers of node numbers with a waypoint wherever an arc passes a layer, links, and the chain of each arc."""
-    layers: list[list[int]] = [[] for _ in range(max(level, default=-1) + 1)]
+def _with_waypoints(
+    n: int, arcs: Sequence[tuple[int, int]], level: Sequence[int], share: bool
+) -> tuple[list[list[int]], dict[tuple[int, int], int], list[list[int]]]:
+    """Layers with a waypoint wherever an arc passes, links from layer to layer with the number of arcs that run along
+    each, and the chain of each arc.
+    """
+    layers: list[list[int]] = [[] for _ in range(max(level) + 1)]
     for v, k in enumerate(level):
         layers[k].append(v)
-    following, links, chains = dag.n_nodes, [], []
-    for child, parents in enumerate(dag.parent_indices):
-        for parent in parents:
-            chain = [parent]
-            for k in range(level[parent] + 1, level[child]):
-                layers[k].append(following)
-                chain.append(following)
-                following += 1
-            chain.append(child)
-            chains.append(chain)
-            links += list(pairwise(chain))
+    n_long = np.bincount([a for a, b in arcs if level[b] > level[a] + 1], minlength=n)
+    trunks: dict[tuple[int, int], int] = {}  # of hubs, by node and layer
+    links: dict[tuple[int, int], int] = {}
+    following, chains = n, []
+    for tail, head in arcs:
+        chain = [tail]
+        for k in range(level[tail] + 1, level[head]):
+            shared = share and n_long[tail] >= _HUB
+            point = trunks.get((tail, k)) if shared else None
+            if point is None:
+                point, following = following, following + 1
+                if shared:  # in the middle, where its branches are short
+                    trunks[tail, k] = point
+                    layers[k].insert(len(layers[k]) // 2, point)
+                else:
+                    layers[k].append(point)
+            chain.append(point)
+        chain.append(head)
+        chains.append(chain)
+        for link in pairwise(chain):
+            links[link] = links.get(link, 0) + 1
     return layers, links, chains
 
 
-def _neighbours(links: Sequence[tuple[int, int]], n: int) -> tuple[list[list[int]], list[list[int]]]:
-    above: list[list[int]] = [[] for _ in range(n)]
-    below: list[list[int]] = [[] for _ in range(n)]
-    for a, b in links:
-        below[a].append(b)
-        above[b].append(a)
-    return above, below
-
-
-def _fewest_crossings(layers: list[list[int]], links: Sequence[tuple[int, int]], sweeps: int = 24) -> list[list[int]]:
-    """Sort each layer by the mean position of its neighbours, down and up, and keep the best order met."""
-    n = sum(map(len, layers))
-    above, below = _neighbours(links, n)
-    position = np.zeros(n)
-    current = [list(layer) for layer in layers]
-    best, fewest = current, _crossings(current, below, position)
-    for sweep in range(sweeps):
-        if not fewest:
-            break
-        downwards = sweep % 2 == 0
-        beside = above if downwards else below
-        order = range(1, len(current)) if downwards else range(len(current) - 2, -1, -1)
-        current = [list(layer) for layer in current]
-        for k in order:
-            centre = {v: np.mean([position[u] for u in beside[v]]) if beside[v] else position[v] for v in current[k]}
-            current[k].sort(key=lambda v: (centre[v], position[v]))
-            position[current[k]] = np.arange(len(current[k]))
-        crossings = _crossings(current, below, position)
-        if crossings < fewest:
-            best, fewest = current, crossings
-    return best
-
-
-def _crossings(layers: list[list[int]], below: list[list[int]], position: NDArray[np.float64]) -> int:
-    """Number of pairs of links that cross, layer by layer (inversions of the lower ends)."""
-    for layer in layers:
-        position[layer] = np.arange(len(layer))
-    total = 0
-    for layer in layers:
-        ends = np.array([end for v in layer for end in sorted(position[u] for u in below[v])])
-        if ends.size > 1:
-            total += int(sum((ends[:k] > ends[k]).sum() for k in range(1, ends.size)))
-    return total
-
-
 def _place(
-    layers: list[list[int]], links: Sequence[tuple[int, int]], size: NDArray[np.float64], gap: float, rounds: int = 40
-) -> NDArray[np.float64]:
-    """Horizontal positions: each node near the mean of its neighbours, neighbours of a layer kept apart."""
-    above, below = _neighbours(links, size.size)
-    x = np.zeros(size.size)
-    for layer in layers:
-        x[layer] = _apart(np.zeros(len(layer)), np.ones(len(layer)), size[layer], gap)
-    for sweep in range(rounds):
-        order = layers if sweep % 2 == 0 else layers[::-1]
-        for layer in order:
-            wanted = np.array([np.mean(x[above[v] + below[v]]) if above[v] or below[v] else x[v] for v in layer])
-            # Waypoints pull harder than nodes: a long arc should be straight.
-            weight = np.where(size[layer] > 0, 1.0, 4.0)
-            x[layer] = _apart(wanted, weight, size[layer], gap)
-    return x - (x.min(initial=0.0) + x.max(initial=0.0)) / 2
+    layers: Sequence[Sequence[int]], links: Mapping[tuple[int, int], int], width: Floats, n_nodes: int, gap: float
+) -> Floats:
+    """Horizontal positions: linked ones near each other, long arcs upright, neighbours of a layer kept apart.
+
+    Least squares under order constraints, by the alternating direction method of multipliers: a linear system draws
+    linked nodes together, isotonic regression (:func:`_apart`) keeps each layer in order. Links of waypoints are
+    weighted again by how far they lean, so that few lean at all rather than all a little.
+    """
+    n = width.size
+    margin = np.where(np.arange(n) < n_nodes, gap / 2, gap / 3)
+    distances = [_distances(width[list(layer)], margin[list(layer)]) for layer in layers]
+    x = np.zeros(n)
+    for layer, distance in zip(layers, distances, strict=True):
+        x[list(layer)] = distance - distance[-1] / 2
+    if not links:
+        return x
+    a, b = np.array(list(links)).T
+    n_way = (a >= n_nodes).astype(int) + (b >= n_nodes)
+    base = np.array([1.0, 2.0, 6.0])[n_way] * np.sqrt(list(links.values()))
+    # A node with a single arc hangs on its neighbour, so that parents are centred above their leaves.
+    degree = np.bincount(np.concatenate([a, b]), minlength=n)
+    base[(np.minimum(degree[a], degree[b]) == 1) & (n_way == 0)] = 5.0
+    weight = base
+    dual = np.zeros(n)
+    for _ in range(4):
+        solve = _draws_together(n, a, b, weight)
+        for _ in range(40):
+            drawn = solve(x - dual)
+            for layer, distance in zip(layers, distances, strict=True):
+                members = list(layer)
+                x[members] = _apart(drawn[members] + dual[members], distance)
+            dual += drawn - x
+        leaning = np.abs(x[a] - x[b])
+        weight = np.where(n_way > 0, base * np.clip(30.0 / (leaning + 1.0), 0.5, 12.0), base)
+    return x - (x.min() + x.max()) / 2
 
 
-def _apart(
-    wanted: NDArray[np.float64], weight: NDArray[np.float64], size: NDArray[np.float64], gap: float
-) -> NDArray[np.float64]:
+def _draws_together(n: int, a: NDArray[np.int64], b: NDArray[np.int64], weight: Floats) -> Callable[[Floats], Floats]:
+    """Solves for the positions that balance short links against staying where they are."""
+    from scipy.sparse import coo_matrix, identity
+    from scipy.sparse.linalg import splu
+
+    laplacian = coo_matrix(
+        (np.concatenate([weight, weight, -weight, -weight]), (np.r_[a, b, a, b], np.r_[a, b, b, a])), shape=(n, n)
+    )
+    solve: Callable[[Floats], Floats] = splu((laplacian + identity(n)).tocsc()).solve
+    return solve
+
+
+def _distances(width: Floats, margin: Floats) -> Floats:
+    half = width / 2 + margin
+    return np.concatenate([[0.0], np.cumsum(half[:-1] + half[1:])])
+
+
+def _apart(wanted: Floats, distance: Floats) -> Floats:
     """The positions nearest to ``wanted`` (least squares) that keep the order and the distances.
 
     Subtracting the least distances turns this into isotonic regression, solved by pooling adjacent violators.
     """
-    distance = np.concatenate([[0.0], np.cumsum((size[:-1] + size[1:]) / 2 + gap)])
-    pools: list[list[float]] = []  # mean, weight, members
-    for value, w in zip(wanted - distance, weight, strict=True):
-        pools.append([float(value), float(w), 1])
-        while len(pools) > 1 and pools[-2][0] >= pools[-1][0]:
-            mean, pooled, members = pools.pop()
-            last = pools[-1]
-            last[0] = (last[0] * last[1] + mean * pooled) / (last[1] + pooled)
-            last[1] += pooled
-            last[2] += members
-    return np.repeat([p[0] for p in pools], [int(p[2]) for p in pools]) + distance
+    means: list[float] = []
+    members: list[int] = []
+    for value in (wanted - distance).tolist():
+        mean, count = value, 1
+        while means and means[-1] >= mean:
+            mean = (mean * count + means[-1] * members[-1]) / (count + members[-1])
+            count += members[-1]
+            means.pop()
+            members.pop()
+        means.append(mean)
+        members.append(count)
+    return np.repeat(means, members) + distance

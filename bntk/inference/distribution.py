@@ -196,11 +196,14 @@ class Distribution:
         return "\n".join([str(self), *_aligned(head + rows), *_more(self.values.size)])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.names)
+        title = f'<caption style="text-align:left">{escape(str(self))}</caption>'
+        names = "".join(f'<th style="text-align:left;padding:1px 0.6em">{escape(name)}</th>' for name in self.names)
+        head = f"<thead><tr>{names}<th></th><th></th></tr></thead>" if len(self.variables) > 1 else ""
         rows = zip(self._joint_states(), self.values.ravel()[: 4 * _MOST_ROWS].tolist(), strict=False)
         body = "".join(_html_row(states, p) for states, p in rows)
-        more = "".join(f"<caption>{escape(line)}</caption>" for line in _more(self.values.size, 4 * _MOST_ROWS))
-        return f"<table><thead><tr>{head}<th>{escape(str(self))}</th></tr></thead><tbody>{body}</tbody>{more}</table>"
+        width = len(self.variables) + 2
+        more = "".join(f"<tr><td colspan={width}>{line}</td></tr>" for line in _more(self.values.size, 4 * _MOST_ROWS))
+        return f"<table>{title}{head}<tbody>{body}{more}</tbody></table>"
 
 
 class Marginals(Mapping[str, Distribution]):
@@ -265,7 +268,8 @@ class Marginals(Mapping[str, Distribution]):
         return "\n".join([f"{len(self):,} marginals", *lines])
 
     def _repr_html_(self) -> str:
-        return "".join(distribution._repr_html_() for distribution in self.values())
+        tables = "".join(distribution._repr_html_() for distribution in self.values())
+        return f'<div style="display:flex;flex-wrap:wrap;gap:0 2em;align-items:flex-start">{tables}</div>'
 
 
 class Explanation(dict[str, State]):
@@ -319,7 +323,10 @@ def _more(size: int, most: int = _MOST_ROWS) -> list[str]:
 
 
 def _html_row(states: Sequence[State], p: float) -> str:
-    labels = "".join(f"<th>{escape(state_text(state))}</th>" for state in states)
-    width = 0 if math.isnan(p) else round(100 * p)
-    bar = f'<div style="background:#9ecae1;width:{width}%;min-width:1px">{_number(p)}</div>'
-    return f'<tr>{labels}<td style="min-width:10em;text-align:left">{bar}</td></tr>'
+    """Labels, the number, and a bar in a colour that shows on light and on dark pages; text has the page's own."""
+    texts = (escape(state_text(state)) for state in states)
+    labels = "".join(f'<td style="text-align:left;padding:1px 0.6em">{text}</td>' for text in texts)
+    width = 0.0 if math.isnan(p) else 100 * min(max(p, 0.0), 1.0)
+    bar = f'<div style="background:#4a90c4;width:{width:.4g}%;height:0.8em"></div>'
+    track = f'<div style="width:9em;background:rgba(128,128,128,0.18)">{bar}</div>'
+    return f'<tr>{labels}<td style="text-align:right;padding:1px 0.6em">{_number(p)}</td><td>{track}</td></tr>'

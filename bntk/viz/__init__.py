@@ -1,7 +1,22 @@
-"""Pictures of networks."""
+"""Pictures of networks, tables and results: matplotlib Axes, and SVG for notebooks."""
 
 from __future__ import annotations
 
-from bntk.viz.network import plot_dag
+from bntk.viz.comparison import plot_comparison
+from bntk.viz.curves import Reliability, plot_reliability, plot_search, reliability
+from bntk.viz.network import plot_dag, plot_network
+from bntk.viz.strengths import arc_information
+from bntk.viz.tables import plot_confusion, plot_cpt
 
-__all__ = ["plot_dag"]
+__all__ = [
+    "Reliability",
+    "arc_information",
+    "plot_comparison",
+    "plot_confusion",
+    "plot_cpt",
+    "plot_dag",
+    "plot_network",
+    "plot_reliability",
+    "plot_search",
+    "reliability",
+]

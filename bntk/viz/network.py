@@ -1,127 +1,282 @@
-"""Pictures of structures, drawn with matplotlib alone."""
+"""Pictures of structures and networks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bntk.errors import UnknownNameError
 from bntk.graph.dag import DAG
-from bntk.graph.layout import Layout, Point, layered_layout
+from bntk.graph.layout import Layout, layered_layout
+from bntk.network import BayesianNetwork
+from bntk.variable import format_states
+from bntk.viz import style
+from bntk.viz.bars import Bars, posterior_bars
+from bntk.viz.scene import Box, Curve, Item, Label, Point, Scene, lines_of, text_width
+from bntk.viz.strengths import arc_strengths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Sizes are in inches: the axes are scaled so that one unit is one inch at the default figure size.
-_CHARACTER, _PADDING, _HEIGHT, _LAYERS = 0.088, 0.24, 0.34, 0.85
-_NODE, _HIGHLIGHT, _EDGE, _ARC = "#eef3fa", "#fbd38d", "#3b5b84", "#5a6675"
+Names = str | Iterable[str] | None
+Arc = tuple[str, str]
+
+_LINE_HEIGHT, _PAD_X, _PAD_Y = 12.5, 9.0, 5.5
+_THINNEST, _WIDEST, _NORMAL = 0.5, 4.0, 1.1  # line widths, in points
+_LAYOUTS = ("auto", "layered", "graphviz")
 
 
-def plot_dag(dag: DAG, *, ax: Axes | None = None, highlight: Iterable[str] = (), title: str | None = None) -> Axes:
+def plot_dag(
+    dag: DAG,
+    *,
+    target: Names = (),
+    strengths: Any = None,
+    highlight: Names = (),
+    ax: Axes | None = None,
+    title: str | None = None,
+    layout: str = "auto",
+) -> Axes:
     """Draw a DAG in layers, arcs pointing downwards.
 
     Parameters
     ----------
     dag : DAG
+    target : str or iterable of str
+        Class variables; they and the arcs from them have their own colour.
+    strengths : mapping of (parent, child) to number, or what :func:`bntk.bootstrap_strengths` returns, optional
+        Strong arcs are drawn wide, in proportion; arcs that are not named have strength zero.
+    highlight : str or iterable of str
+        Other nodes to colour.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure of the size that the graph needs.
-    highlight : iterable of str
-        Nodes to colour, such as the class or the evidence.
     title : str, optional
+    layout : {"auto", "layered", "graphviz"}
+        ``"layered"`` needs no other program and gives the same picture on every machine; ``"auto"`` is the same.
+        ``"graphviz"`` asks the program ``dot``, which has to be installed.
 
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import bntk
+    >>> axes = plot_dag(bntk.DAG.parse("class -> a; class -> b -> a"), target="class")
     """
-    marked = set(highlight)
-    unknown = marked - set(dag.nodes)
+    from bntk.viz.axes import draw
+
+    return draw(dag_scene(dag, target=target, strengths=strengths, highlight=highlight, layout=layout), ax, title)
+
+
+def plot_network(
+    network: BayesianNetwork,
+    given: Mapping[str, Any] | None = None,
+    *,
+    target: Names = (),
+    strengths: Any = None,
+    bars: bool | Iterable[str] | None = None,
+    highlight: Names = (),
+    ax: Axes | None = None,
+    title: str | None = None,
+    layout: str = "auto",
+) -> Axes:
+    """Draw a network; with evidence, the posterior of every variable as bars inside its node.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    given : mapping of variable to finding, optional
+        Evidence, as for :meth:`BayesianNetwork.query`. Its nodes are grey; ``{}`` shows the marginals.
+    target, highlight, ax, title, layout
+        As for :func:`plot_dag`.
+    strengths : "mi", or as for :func:`plot_dag`, optional
+        ``"mi"``: the mutual information of parent and child given the child's other parents.
+    bars : bool or iterable of str, optional
+        Which nodes have bars: by default all if there is evidence, else none.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import bntk
+    >>> axes = plot_network(bntk.datasets.asia(), {"xray": "yes"}, target="lung")
+    """
+    from bntk.viz.axes import draw
+
+    options = {"target": target, "strengths": strengths, "highlight": highlight, "layout": layout}
+    return draw(network_scene(network, given, bars=bars, **options), ax, title)
+
+
+def dag_scene(
+    dag: DAG, *, target: Names = (), strengths: Any = None, highlight: Names = (), layout: str = "auto"
+) -> Scene:
+    """The scene of :func:`plot_dag`."""
+    return _scene(dag, _looks(dag, target, highlight), {}, _widths(dag, strengths, None), target, layout)
+
+
+def network_scene(
+    network: BayesianNetwork,
+    given: Mapping[str, Any] | None = None,
+    *,
+    target: Names = (),
+    strengths: Any = None,
+    bars: bool | Iterable[str] | None = None,
+    highlight: Names = (),
+    layout: str = "auto",
+) -> Scene:
+    """The scene of :func:`plot_network`."""
+    from bntk.inference.evidence import read_findings
+
+    dag = network.dag
+    if bars is None:
+        bars = given is not None
+    shown = (dag.nodes if bars else ()) if isinstance(bars, bool) else _known(dag, bars, "bars")
+    evidence = [dag.nodes[v] for v in read_findings(network, given).vectors]
+    drawn = posterior_bars(network, given, shown) if shown else {}
+    looks = _looks(dag, target, highlight, evidence)
+    return _scene(dag, looks, drawn, _widths(dag, strengths, network), target, layout)
+
+
+# ---- what the user asks for ------------------------------------------------------------------------------------------
+
+
+def _known(dag: DAG, names: Names, what: str) -> tuple[str, ...]:
+    several = (names,) if isinstance(names, str) else tuple(names or ())
+    unknown = [name for name in several if name not in dag]
     if unknown:
-        raise UnknownNameError(f"highlight: {sorted(unknown)} are not nodes; the nodes are {list(dag.nodes)}")
-    widths = {node: _CHARACTER * len(node) + _PADDING for node in dag.nodes}
-    layout = layered_layout(dag, widths, gap=0.3, layer_distance=_LAYERS)
-    limits = _limits(layout, widths)
-    if ax is None:
-        ax = _new_axes(limits)
-    for (_, child), route in layout.routes.items():
-        _draw_arc(ax, route, widths[child])
-    for node, (x, y) in layout.positions.items():
-        _draw_node(ax, node, x, y, widths[node], _HIGHLIGHT if node in marked else _NODE)
-    ax.set_xlim(limits[0], limits[1])
-    ax.set_ylim(limits[2], limits[3])
-    ax.set_aspect("equal")
-    ax.set_axis_off()
-    if title is not None:
-        ax.set_title(title)
-    return ax
+        raise UnknownNameError(f"{what}: {unknown} are not nodes; the nodes are {format_states(dag.nodes)}")
+    return several
 
 
-def _limits(layout: Layout, widths: Mapping[str, float]) -> tuple[float, float, float, float]:
-    points = [point for route in layout.routes.values() for point in route]
-    left = [x - widths[n] / 2 for n, (x, _) in layout.positions.items()] + [x for x, _ in points]
-    right = [x + widths[n] / 2 for n, (x, _) in layout.positions.items()] + [x for x, _ in points]
-    ys = [y for _, y in layout.positions.values()]
-    margin = 0.15
-    return (
-        min(left, default=0.0) - margin,
-        max(right, default=1.0) + margin,
-        min(ys, default=0.0) - _HEIGHT / 2 - margin,
-        max(ys, default=0.0) + _HEIGHT / 2 + margin,
-    )
+def _looks(dag: DAG, target: Names, highlight: Names, evidence: Sequence[str] = ()) -> dict[str, style.NodeStyle]:
+    """How each node looks; evidence shows before the target, and that before other highlights."""
+    return {
+        **dict.fromkeys(dag.nodes, style.PLAIN),
+        **dict.fromkeys(_known(dag, highlight, "highlight"), style.HIGHLIGHT),
+        **dict.fromkeys(_known(dag, target, "target"), style.TARGET),
+        **dict.fromkeys(evidence, style.EVIDENCE),
+    }
 
 
-def _new_axes(limits: tuple[float, float, float, float]) -> Axes:
-    import matplotlib.pyplot as plt
+@dataclass(frozen=True)
+class _Widths:
+    """The line of each arc, and what the widest stands for."""
 
-    width, height = limits[1] - limits[0], limits[3] - limits[2]
-    figure = plt.figure(figsize=(max(width, 1.5), max(height, 1.0) + 0.3))
-    axes: Any = figure.add_axes((0, 0, 1, height / (height + 0.3)))
-    return axes
-
-
-def _draw_node(ax: Axes, label: str, x: float, y: float, width: float, colour: str) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    box = FancyBboxPatch(
-        (x - width / 2 + 0.06, y - _HEIGHT / 2 + 0.06),
-        width - 0.12,
-        _HEIGHT - 0.12,
-        boxstyle="round,pad=0.06,rounding_size=0.1",
-        facecolor=colour,
-        edgecolor=_EDGE,
-        linewidth=1.1,
-        zorder=2,
-    )
-    ax.add_patch(box)
-    ax.text(x, y, label, ha="center", va="center", fontsize=10, zorder=3)
+    of: Mapping[Arc, float]
+    strongest: float = 0.0
+    what: str = ""
 
 
-def _draw_arc(ax: Axes, route: tuple[Point, ...], child_width: float) -> None:
-    """A smooth line through the waypoints that ends with an arrow head on the child's border."""
-    from matplotlib.patches import FancyArrowPatch
-    from matplotlib.path import Path
-
-    end = _border(route[-2], route[-1], child_width)
-    points = [route[0], *route[1:-1], end]
-    vertices, codes = [points[0]], [Path.MOVETO]
-    for before, waypoint, after in zip(points, points[1:], points[2:], strict=False):
-        # Round each corner: straight to a third before the waypoint, a curve past it, straight on.
-        vertices += [_between(waypoint, before, 0.3), waypoint, _between(waypoint, after, 0.3)]
-        codes += [Path.LINETO, Path.CURVE3, Path.CURVE3]
-    vertices.append(points[-1])
-    codes.append(Path.LINETO)
-    arrow = FancyArrowPatch(
-        path=Path(vertices, codes), arrowstyle="-|>", mutation_scale=11, color=_ARC, linewidth=1.0, zorder=1
-    )
-    ax.add_patch(arrow)
+def _widths(dag: DAG, strengths: Any, network: BayesianNetwork | None) -> _Widths:
+    if strengths is None:
+        return _Widths(dict.fromkeys(dag.arcs, _NORMAL))
+    numbers, what = arc_strengths(dag, strengths, network)
+    strongest = max(numbers.values(), default=0.0)
+    return _Widths({arc: _line_width(value, strongest) for arc, value in numbers.items()}, strongest, what)
 
 
-def _between(a: Point, b: Point, share: float) -> Point:
-    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
+def _line_width(value: float, strongest: float) -> float:
+    return _THINNEST + (_WIDEST - _THINNEST) * (value / strongest if strongest else 0.0)
 
 
-def _border(start: Point, centre: Point, width: float) -> Point:
-    """Where the straight line from ``start`` to the centre of a box meets the box."""
-    dx, dy = start[0] - centre[0], start[1] - centre[1]
-    half_width, half_height = width / 2 + 0.02, _HEIGHT / 2 + 0.02
-    scale = min(half_width / abs(dx) if dx else float("inf"), half_height / abs(dy) if dy else float("inf"), 1.0)
-    return centre[0] + scale * dx, centre[1] + scale * dy
+# ---- the picture -----------------------------------------------------------------------------------------------------
+
+
+def _scene(
+    dag: DAG,
+    looks: Mapping[str, style.NodeStyle],
+    bars: Mapping[str, Bars],
+    widths: _Widths,
+    target: Names,
+    layout: str,
+) -> Scene:
+    sizes = {node: node_size(node, looks[node], bars.get(node)) for node in dag.nodes}
+    placed = find_layout(dag, sizes, layout)
+    classes = set(_known(dag, target, "target"))
+    scene = Scene()
+    # Arcs of a class are many and all alike: they go below the others.
+    for arc in sorted(dag.arcs, key=lambda arc: (arc[0] not in classes, widths.of[arc])):
+        colour = style.CLASS_ARC if arc[0] in classes else style.ARC
+        scene.items.append(arc_curve(placed.routes[arc], widths.of[arc], colour))
+    for node in dag.nodes:
+        scene.items += node_items(node, placed.positions[node], sizes[node], looks[node], bars.get(node))
+    if widths.strongest:
+        add_legend(scene, _strength_samples(widths))
+    return scene
+
+
+def find_layout(dag: DAG, sizes: Mapping[str, Point], layout: str, share: bool = True) -> Layout:
+    """The layout that a name asks for."""
+    if layout not in _LAYOUTS:
+        raise ValueError(f"layout={layout!r} is not known; give one of {list(_LAYOUTS)}")
+    if layout == "graphviz":
+        from bntk.viz.graphviz import graphviz_layout
+
+        return graphviz_layout(dag, sizes)
+    return layered_layout(dag, sizes, share=share)
+
+
+def arc_curve(route: Sequence[Point], width: float, colour: str, dash: tuple[float, ...] = ()) -> Curve:
+    """An arc with a head that suits its width, its tip on the child's border."""
+    return Curve(tuple(route), width, colour, dash, arrow=6.0 + 1.6 * width)
+
+
+def node_size(node: str, look: style.NodeStyle, bars: Bars | None = None) -> Point:
+    """Width and height of a node."""
+    lines = lines_of(node)
+    width = max(text_width(line, style.NAME_SIZE, look.bold) for line in lines)
+    height = _LINE_HEIGHT * len(lines) + 2 * _PAD_Y
+    if bars is not None:
+        width, height = max(width, bars.width), height + bars.height
+    return max(width + 2 * _PAD_X, 34.0), height
+
+
+def node_items(node: str, at: Point, size: Point, look: style.NodeStyle, bars: Bars | None = None) -> list[Item]:
+    """A node: its box, its name, and its bars if it has some."""
+    (x, y), (width, height) = at, size
+    items: list[Item] = [Box(x, y, width, height, look.fill, look.edge, look.line, radius=6.0, title=node)]
+    top = y + height / 2 - _PAD_Y
+    for line in lines_of(node):
+        items.append(Label(x, top - _LINE_HEIGHT / 2, line, style.NAME_SIZE, bold=look.bold))
+        top -= _LINE_HEIGHT
+    if bars is not None:
+        items += bars.items(x, top, width - 2 * _PAD_X)
+    return items
+
+
+# ---- legends ---------------------------------------------------------------------------------------------------------
+
+
+def _strength_samples(widths: _Widths) -> list[tuple[Curve, str]]:
+    half, full = widths.strongest / 2, widths.strongest
+    values = (0.0, half, full)
+    lines = [Curve(_SAMPLE, _line_width(value, full), style.ARC) for value in values]
+    texts = ["0", f"{half:.2g}", f"{full:.2g}  {widths.what}"]
+    return list(zip(lines, texts, strict=True))
+
+
+_SAMPLE: tuple[Point, ...] = ((0.0, 0.0), (8.0, 0.0), (16.0, 0.0), (24.0, 0.0))
+
+
+def sample_line(width: float, colour: str, dash: tuple[float, ...] = ()) -> Curve:
+    """A short line for a legend, with an arrow head."""
+    return Curve(((0.0, 0.0), (10.0, 0.0), (20.0, 0.0), (30.0, 0.0)), width, colour, dash, arrow=6.0 + 1.6 * width)
+
+
+def add_legend(scene: Scene, samples: Sequence[tuple[Curve, str]]) -> None:
+    """Lines and what they mean, below everything else, in as many rows as the width of the scene asks for."""
+    left, right, bottom, _ = scene.frame()
+    left, right = left + scene.margin, right - scene.margin
+    x, y = left, bottom - 6.0
+    for line, text in samples:
+        reach = line.points[-1][0]
+        width = reach + 6.0 + text_width(text, 9.0)
+        if x > left and x + width > max(right, left + 150.0):
+            x, y = left, y - 15.0
+        points = tuple((x + u, y + v) for u, v in line.points)
+        scene.items.append(Curve(points, line.width, line.colour, line.dash, line.arrow))
+        scene.items.append(Label(x + reach + 6.0, y, text, 9.0, "left"))
+        x += width + 18.0

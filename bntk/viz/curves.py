@@ -1,0 +1,221 @@
+"""Curves: how reliable probabilities are, and the way of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bntk.errors import DataError
+from bntk.viz import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bntk.learning.search.base import SearchResult
+
+Floats = NDArray[np.float64]
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_DASHES = ("-", "--", "-.", ":")
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Bins of predicted probabilities: their mean, the share of rows that came true, and the number of rows."""
+
+    predicted: Floats
+    observed: Floats
+    counts: NDArray[np.int64]
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error: the mean distance of the two, weighted by the number of rows."""
+        return float(np.abs(self.predicted - self.observed) @ self.counts / self.counts.sum())
+
+
+def reliability(
+    y_true: ArrayLike,
+    probabilities: ArrayLike,
+    *,
+    classes: Sequence[Any] | None = None,
+    n_bins: int = 10,
+) -> Reliability:
+    """What predicted probabilities came to, in bins of equal width; empty bins are left out.
+
+    Parameters
+    ----------
+    y_true : array_like of shape (n_rows,)
+        Labels; or true and false, 1 and 0, for probabilities of shape (n_rows,).
+    probabilities : array_like of shape (n_rows,) or (n_rows, n_classes)
+        Of the positive class; or of every class, and then the bins are of the largest one, the confidence, and a row
+        came true if its most probable class is the true one.
+    classes : sequence, optional
+        The labels of the columns, sorted by default, as in ``classes_`` of a classifier.
+    n_bins : int
+
+    Examples
+    --------
+    >>> bins = reliability([0, 1, 1, 1], [0.2, 0.7, 0.8, 0.8], n_bins=2)
+    >>> bins.observed.tolist(), bins.counts.tolist()
+    ([0.0, 1.0], [1, 3])
+    """
+    chances, came_true = _outcomes(np.asarray(y_true), np.asarray(probabilities, dtype=np.float64), classes)
+    if n_bins < 1:
+        raise ValueError(f"n_bins must be at least 1, not {n_bins}")
+    bins = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)
+    counts = np.bincount(bins, minlength=n_bins)
+    there = counts > 0
+    predicted = np.bincount(bins, chances, n_bins)[there] / counts[there]
+    observed = np.bincount(bins, came_true, n_bins)[there] / counts[there]
+    return Reliability(predicted, observed, counts[there])
+
+
+def _outcomes(labels: NDArray[Any], p: Floats, classes: Sequence[Any] | None) -> tuple[Floats, Floats]:
+    """A probability for each row, and whether what it spoke of came true."""
+    if labels.ndim != 1 or p.ndim not in (1, 2) or len(labels) != len(p):
+        raise DataError(f"y_true has shape {labels.shape}, the probabilities {p.shape}; they need a row for each label")
+    if not len(labels):
+        raise DataError("y_true is empty; there is nothing to count")
+    if not (np.isfinite(p) & (p >= -1e-9) & (p <= 1 + 1e-9)).all():
+        raise DataError("probabilities must be numbers from 0 to 1")
+    p = np.clip(p, 0.0, 1.0)
+    if p.ndim == 1:
+        if not set(labels.tolist()) <= {0, 1}:
+            known = sorted(set(map(str, labels.tolist())))[:8]
+            raise DataError(f"with one probability a row, y_true must be true or false, 1 or 0; it has {known}")
+        return p, labels.astype(np.float64)
+    known_classes = np.unique(labels) if classes is None else np.asarray(classes)
+    if len(known_classes) != p.shape[1]:
+        raise DataError(
+            f"the probabilities have {p.shape[1]} columns for the {len(known_classes)} classes "
+            f"{known_classes.tolist()}; give the labels of the columns (classes=)"
+        )
+    return p.max(axis=1), (known_classes[p.argmax(axis=1)] == labels).astype(np.float64)
+
+
+def plot_reliability(
+    y_true: ArrayLike,
+    probabilities: ArrayLike | Mapping[str, ArrayLike],
+    *,
+    classes: Sequence[Any] | None = None,
+    n_bins: int = 10,
+    ax: Axes | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Draw how often what was predicted with some probability came true; on the diagonal it is as often as predicted.
+
+    Points are bins, larger where they have more rows; the legend has the expected calibration error.
+
+    Parameters
+    ----------
+    y_true, probabilities, classes, n_bins
+        As for :func:`bntk.viz.reliability`; a mapping of names to probabilities draws several classifiers.
+    ax, title
+        As for :func:`plot_dag`.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> axes = plot_reliability([0, 1, 1, 1], {"one": [0.2, 0.7, 0.8, 0.8], "other": [0.4, 0.6, 0.5, 0.9]})
+    """
+    several = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
+    if not several:
+        raise DataError("there are no probabilities to draw")
+    curves = {name: reliability(y_true, values, classes=classes, n_bins=n_bins) for name, values in several.items()}
+    two_sided = all(np.asarray(values).ndim == 1 for values in several.values())
+    ax = _curve_axes(4.6, 4.4) if ax is None else ax
+    ax.plot([0, 1], [0, 1], color="#9aa5b1", linewidth=1.0, zorder=1)
+    for i, (name, bins) in enumerate(curves.items()):
+        colour = style.CYCLE[i % len(style.CYCLE)]
+        label = f"{name}  (error {bins.error:.3f})" if name else f"calibration error {bins.error:.3f}"
+        dash, marker = _DASHES[i // len(style.CYCLE) % len(_DASHES)], _MARKERS[i % len(_MARKERS)]
+        ax.plot(bins.predicted, bins.observed, color=colour, linestyle=dash, linewidth=1.5, zorder=2)
+        sizes = 14.0 + 110.0 * bins.counts / bins.counts.max()
+        ax.scatter(
+            bins.predicted, bins.observed, sizes, color=colour, marker=marker, edgecolor="white", zorder=3, label=label
+        )
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_aspect("equal")
+    ax.set_xlabel("predicted probability" if two_sided else "probability of the predicted class")
+    ax.set_ylabel("share that came true" if two_sided else "share that was right")
+    legend = ax.legend(loc="upper left", frameon=True, framealpha=0.9, edgecolor="none", fontsize=9)
+    handles: list[Any] = legend.legend_handles
+    for handle, text in zip(handles, legend.get_texts(), strict=True):
+        handle.set_sizes([45.0])
+        text.set_parse_math(False)
+    _finish(ax, title)
+    return ax
+
+
+def plot_search(result: SearchResult, *, x: str = "step", ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw the score after each step of a search.
+
+    Parameters
+    ----------
+    result : SearchResult
+    x : {"step", "seconds"}
+        What the horizontal axis counts.
+    ax, title
+        As for :func:`plot_dag`; the title is by default the name of the search.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.sprinkler().sample(200, seed=0)
+    >>> axes = plot_search(bntk.learn_structure(rows, "bic", search="hc"))
+    """
+    if x not in ("step", "seconds"):
+        raise ValueError(f"x must be 'step' or 'seconds', not {x!r}")
+    scores = np.array([step.score for step in result.trace])
+    along = np.array([step.seconds for step in result.trace]) if x == "seconds" else np.arange(1, scores.size + 1)
+    ax = _curve_axes(5.6, 3.4) if ax is None else ax
+    few = scores.size <= 40
+    if scores.size:
+        best = np.maximum.accumulate(scores)
+        if (best > scores).any():
+            ax.plot(along, best, color="#9aa5b1", linewidth=1.0, label="best so far")
+        ax.plot(along, scores, color=style.CYCLE[0], linewidth=1.5, marker="o" if few else "", markersize=3.5)
+    else:
+        ax.plot([1], [result.score], color=style.CYCLE[0], marker="o", linestyle="")
+    note = "  (exact)" if result.exact else "  (interrupted)" if result.interrupted else ""
+    label = f"result  {result.score:,.2f}{note}"
+    ax.axhline(result.score, color=style.CYCLE[1], linewidth=1.0, linestyle=(0, (5, 3)), zorder=1, label=label)
+    ax.set_xlabel(x if x == "seconds" else "accepted step")
+    ax.set_ylabel("score")
+    if x == "step":
+        from matplotlib.ticker import MaxNLocator
+
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.yaxis.set_major_formatter("{x:,.6g}")
+    ax.margins(y=0.12)
+    ax.legend(loc="lower right", frameon=False, fontsize=9)
+    _finish(ax, result.search.split("(")[0] if title is None else title)
+    return ax
+
+
+def _curve_axes(width: float, height: float) -> Axes:
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    return ax
+
+
+def _finish(ax: Axes, title: str | None) -> None:
+    ax.grid(color="#e3e7ec", linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    if title is not None:
+        ax.set_title(title, parse_math=False, fontsize=11)

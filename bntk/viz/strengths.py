@@ -1,0 +1,94 @@
+"""How strong arcs are, as numbers for the width of their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bntk.errors import DataError, UnknownNameError
+from bntk.graph.dag import DAG
+from bntk.network import BayesianNetwork
+
+Arc = tuple[str, str]
+
+
+def arc_information(network: BayesianNetwork) -> dict[Arc, float]:
+    """What each arc adds: the mutual information of parent and child given the child's other parents, in nats.
+
+    It is exact, from the network's own distribution, and zero if the child does not depend on that parent.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> {arc: round(number, 3) for arc, number in arc_information(bntk.datasets.sprinkler()).items()}
+    {('cloudy', 'sprinkler'): 0.102, ('cloudy', 'rain'): 0.193, ('sprinkler', 'wet'): 0.269, ('rain', 'wet'): 0.356}
+    """
+    found = {}
+    for cpt in network.cpts:
+        if not cpt.parents:
+            continue
+        names = [parent.name for parent in cpt.parents]
+        joint = network.query(names).values[..., None] * cpt.values
+        for axis, name in enumerate(names):
+            found[name, cpt.name] = _conditional_information(joint, axis)
+    return {arc: found[arc] for arc in network.dag.arcs}
+
+
+def _conditional_information(joint: Any, axis: int) -> float:
+    """I(X; C | Z) of a joint table: X the axis, C the last one, Z all others."""
+    given_rest = joint.sum(axis=(axis, joint.ndim - 1), keepdims=True)
+    with_parent = joint.sum(axis=-1, keepdims=True)
+    with_child = joint.sum(axis=axis, keepdims=True)
+    positive = joint > 0
+    ratio = np.divide(joint * given_rest, with_parent * with_child, out=np.ones_like(joint), where=positive)
+    return max(0.0, float((joint * np.log(ratio)).sum()))
+
+
+def arc_strengths(dag: DAG, strengths: Any, network: BayesianNetwork | None = None) -> tuple[dict[Arc, float], str]:
+    """A number for each arc of a DAG from whatever a user gives, and what to call it.
+
+    Parameters
+    ----------
+    dag : DAG
+    strengths : mapping of arc to number, "mi", ArcStrengths, or its data frame
+        Arcs that are not named have strength zero.
+    network : BayesianNetwork, optional
+        For ``"mi"``.
+    """
+    if isinstance(strengths, str):
+        if strengths != "mi":
+            raise ValueError(f"strengths={strengths!r} is not known; give 'mi', or a number for each arc")
+        if network is None:
+            raise ValueError("strengths='mi' needs the probabilities of a network, and this is a DAG")
+        return arc_information(network), "mutual information (nats)"
+    if isinstance(strengths, Mapping):
+        given, what = dict(strengths), "strength"
+    elif hasattr(strengths, "to_frame") or hasattr(strengths, "columns"):
+        frame = strengths if hasattr(strengths, "columns") else strengths.to_frame()
+        absent = [name for name in ("from", "to", "strength") if name not in frame.columns]
+        if absent:
+            raise DataError(f"strengths: the data frame lacks the columns {absent}; it needs from, to and strength")
+        columns = (frame[name].tolist() for name in ("from", "to", "strength"))
+        given = {(tail, head): value for tail, head, value in zip(*columns, strict=True)}
+        # Every pair that was ever joined is there, in both directions; only arcs of this DAG are drawn.
+        given = {
+            arc: value for arc, value in given.items() if arc[0] not in dag or arc[1] not in dag or dag.has_arc(*arc)
+        }
+        what = "share of resamples"
+    else:
+        raise DataError(f"strengths must be 'mi', a number for each arc, or bootstrap strengths; got {strengths!r}")
+    return _checked(dag, given), what
+
+
+def _checked(dag: DAG, given: Mapping[Any, Any]) -> dict[Arc, float]:
+    known = set(dag.arcs)
+    unknown = [arc for arc in given if arc not in known]
+    if unknown:
+        raise UnknownNameError(f"strengths: {unknown[0]!r} is not an arc (parent, child) of this graph")
+    found = {arc: float(given.get(arc, 0.0)) for arc in dag.arcs}
+    for arc, value in found.items():
+        if not np.isfinite(value) or value < 0:
+            raise DataError(f"strengths: the arc {arc} has {value}; a strength is a number from 0 upwards")
+    return found

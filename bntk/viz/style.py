@@ -1,0 +1,30 @@
+"""The colours and sizes of all pictures: told apart by people who see fewer colours, and in grey print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TEXT, MUTED = "#1b2733", "#5a6675"
+ARC, CLASS_ARC = "#5a6675", "#c78a34"
+BAR, TRACK = "#3f74a8", "#ffffff"
+
+# Okabe and Ito's colours, in an order in which neighbours differ in lightness, too.
+CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+
+NAME_SIZE, STATE_SIZE = 10.0, 8.0
+
+
+@dataclass(frozen=True)
+class NodeStyle:
+    """How a node looks."""
+
+    fill: str
+    edge: str
+    line: float = 1.0
+    bold: bool = False
+
+
+PLAIN = NodeStyle("#eaf1f9", "#3b5b84")
+HIGHLIGHT = NodeStyle("#fff2a8", "#8a6d00", 1.4)
+TARGET = NodeStyle("#ffd08a", "#9a5b00", 1.8, bold=True)
+EVIDENCE = NodeStyle("#c3c9d1", "#2f3842", 1.4)

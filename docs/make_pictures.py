@@ -1,0 +1,51 @@
+"""Make the pictures of the documentation: ``python docs/make_pictures.py`` writes them to ``docs/pictures``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bntk
+from bntk.viz.comparison import comparison_scene
+from bntk.viz.network import network_scene
+from bntk.viz.scene import Scene
+from bntk.viz.svg import to_svg
+
+
+def scenes() -> dict[str, tuple[Scene, str]]:
+    """The pictures by name, each with the words that describe it."""
+    asia = bntk.datasets.asia()
+    learned = bntk.learn_structure(asia.sample(400, seed=2), "bic", search="hc").dag
+    tan = wine_tan()
+    return {
+        "asia": (network_scene(asia), "The network asia"),
+        "asia-given": (
+            network_scene(asia, {"xray": "yes", "smoke": "no"}, target="lung"),
+            "Posterior bars in the nodes of asia, given a positive x-ray of someone who does not smoke",
+        ),
+        "tan": (
+            network_scene(tan.network_, target="cultivar", strengths="mi"),
+            "A tree-augmented naive Bayes classifier of wines, arcs as wide as they are strong",
+        ),
+        "comparison": (comparison_scene(learned, asia), "A learned structure against the true one"),
+    }
+
+
+def wine_tan() -> bntk.TAN:
+    """TAN on the wines of scikit-learn."""
+    from sklearn.datasets import load_wine
+
+    wine = load_wine(as_frame=True)
+    cultivar = wine.target.map(lambda k: "ABC"[k]).rename("cultivar")
+    return bntk.TAN().fit(wine.data, cultivar)
+
+
+def main() -> None:
+    """Write all pictures."""
+    folder = Path(__file__).parent / "pictures"
+    folder.mkdir(exist_ok=True)
+    for name, (scene, words) in scenes().items():
+        (folder / f"{name}.svg").write_text(to_svg(scene, words) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
