@@ -37,6 +37,7 @@ class _Request:
     missing: frozenset[str]
     wanted: list[str] | None
     types: Mapping[str, Kind] | Kind | None
+    most: int | None = None  # distinct values of a column; by default as many as a variable may have states
 
     def choose(self, names: Sequence[str]) -> list[str]:
         """The columns to read, of those that the file has."""
@@ -106,21 +107,34 @@ def read_table(
       rain   ['no', 'yes']
       grass  ['dry', 'wet']
     """
-    path = Path(path)
-    format = format or _format_of(path)
-    readers: dict[str, Callable[[_Request], Iterable[CodedColumn]]]
-    readers = {"csv": _read_csv, "arff": _read_arff, "parquet": _read_parquet}
-    if format not in readers:
-        raise ValueError(f"format must be one of {', '.join(map(repr, readers))}, not {format!r}")
-    if format != "csv" and (sep is not None or types is not None):
-        raise ValueError(f"sep= and types= are for CSV files, not for {format}")
     known = None if variables is None else tuple(variables)
     wanted = None if columns is None else list(columns)
     if known is not None:
         wanted = [variable.name for variable in known]
     missing = frozenset([missing] if isinstance(missing, str) else missing)
-    request = _Request(path, sep, missing, wanted, types)
-    return Table._from_coded(readers[format](request), known, unseen)
+    return Table._from_coded(_read(_Request(Path(path), sep, missing, wanted, types), format), known, unseen)
+
+
+def read_columns(
+    path: str | os.PathLike[str], *, format: str | None = None, sep: str | None = None, missing: Iterable[str] = ("",)
+) -> list[CodedColumn]:
+    """The columns of a file with their labels, as :func:`read_table` reads them, but with any number of labels.
+
+    So columns of measurements can be read, which are too many numbers for the states of a variable.
+    """
+    any_number = 1 << 31
+    return list(_read(_Request(Path(path), sep, frozenset(missing), None, None, any_number), format))
+
+
+def _read(request: _Request, format: str | None) -> Iterable[CodedColumn]:
+    format = format or _format_of(request.path)
+    readers: dict[str, Callable[[_Request], Iterable[CodedColumn]]]
+    readers = {"csv": _read_csv, "arff": _read_arff, "parquet": _read_parquet}
+    if format not in readers:
+        raise ValueError(f"format must be one of {', '.join(map(repr, readers))}, not {format!r}")
+    if format != "csv" and (request.sep is not None or request.types is not None):
+        raise ValueError(f"sep= and types= are for CSV files, not for {format}")
+    return readers[format](request)
 
 
 def _format_of(path: Path) -> str:
@@ -150,7 +164,7 @@ def _read_csv(request: _Request) -> list[CodedColumn]:
     _check_types(request.types, names)
     place = {name: position for position, name in enumerate(wanted)}
     column_of = np.array([place.get(name, -1) for name in names], dtype=np.int64)
-    tokens = tokenize(data, start, ord(sep), ord('"'), column_of, MOST_LABELS, wanted, source)
+    tokens = tokenize(data, start, ord(sep), ord('"'), column_of, request.most or MOST_LABELS, wanted, source)
     parts = []
     for column, name in enumerate(wanted):
         texts = label_texts(data, tokens, column, source)
@@ -236,7 +250,7 @@ def _check_separator(sep: str) -> None:
 def _read_arff(request: _Request) -> Iterable[CodedColumn]:
     from bntk.tabular.arff import read_arff
 
-    arff = read_arff(request.path)
+    arff = read_arff(request.path, request.most)
     by_name = {column.name: column for column in arff.columns}
     return [by_name[name] for name in request.choose(list(by_name))]
 

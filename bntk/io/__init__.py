@@ -1,4 +1,4 @@
-"""Network files: the suffix says which format, ``.gz`` after it compresses."""
+"""Files of networks and classifiers: the suffix says which format, ``.gz`` after it compresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Suffix -> the module that reads (``parse``) and writes (``dump``) the format.
 FORMATS = {
     ".bif": "bntk.io.bif",
-    ".json": "bntk.io.json_network",
+    ".json": "bntk.io.json_file",
     ".xmlbif": "bntk.io.xmlbif",
     ".bifxml": "bntk.io.xmlbif",
     ".xml": "bntk.io.xmlbif",
@@ -25,25 +25,29 @@ FORMATS = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> BayesianNetwork:
-    """Read a network from a file; the suffix says which format.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a network or a classifier from a file; the suffix says which format.
 
     ``.bif``, ``.json`` (our own), ``.xmlbif`` (also ``.bifxml`` and ``.xml``), ``.net`` (Hugin), ``.xdsl`` (GeNIe),
     ``.uai``; each also with ``.gz`` after it. What cannot be read is one :class:`ParseError` that says where.
+
+    Returns
+    -------
+    BayesianNetwork, or the fitted classifier whose ``save`` wrote the file (``.json`` only)
     """
     from bntk.io.files import read_raw, read_text
 
     form = _format(path)
     read = read_raw if getattr(form, "READS_BYTES", False) else read_text
-    network: BayesianNetwork = form.parse(read(path), source=os.fspath(path))
-    return network
+    return form.parse(read(path), source=os.fspath(path))
 
 
 def save(network: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     """Write a network to a file; a crash on the way leaves the old file as it was.
 
     The formats are those of :func:`load`. Structure, states and numbers survive in all of them, but ``.uai`` has no
-    names; only ``.json`` keeps the types of states, what is ordered, counts and the prior.
+    names; only ``.json`` keeps the types of states, what is ordered, counts and the prior. Positions of nodes are kept
+    by ``.json``, ``.xmlbif``, ``.net`` and, rounded, ``.xdsl``.
     """
     from bntk.io.files import write_text
 

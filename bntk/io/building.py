@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
@@ -34,6 +35,7 @@ class NetworkBuilder:
         self.source, self.kind = source, kind
         self.variables: dict[str, Variable] = {}
         self._cpts: dict[str, CPT] = {}
+        self._positions: dict[str, tuple[float, float]] = {}
         self._off = 0.0
 
     def fail(self, message: str, place: Place = NOWHERE) -> NoReturn:
@@ -86,6 +88,15 @@ class NetworkBuilder:
             self.fail(str(error), place)
         self._off = max(self._off, off)
 
+    def add_position(self, name: str, numbers: Sequence[str]) -> None:
+        """Where a variable is drawn, if the words are two finite numbers; pictures are not worth an error."""
+        try:
+            x, y = (float(number) for number in numbers)
+        except ValueError:
+            return
+        if math.isfinite(x) and math.isfinite(y):
+            self._positions[name] = x, y
+
     def numbers(self, text: str, place: Place) -> list[float]:
         """The numbers in a text, separated by blanks."""
         try:
@@ -106,7 +117,9 @@ class NetworkBuilder:
             self.fail(str(error))
         if self._off > ROUNDING:
             warn_normalised(f"{self.source or self.kind + ' text'}: rows", self._off)
-        return network
+        if not self._positions:
+            return network
+        return BayesianNetwork(network.dag, network.cpts, positions=self._positions)
 
 
 def state_texts(variable: Variable, kind: str) -> list[str]:
@@ -117,6 +130,12 @@ def state_texts(variable: Variable, kind: str) -> list[str]:
             f"variable {variable.name!r} has two states that are written alike; {kind} cannot hold them, .json can"
         )
     return texts
+
+
+def position_texts(network: BayesianNetwork, name: str) -> list[str]:
+    """The two numbers of a position with all their digits, whole ones without a point; none where there is none."""
+    place = (network.positions or {}).get(name, ())
+    return [repr(int(number)) if number.is_integer() else repr(number) for number in place]
 
 
 def number_texts(row: Iterable[float]) -> str:

@@ -11,10 +11,14 @@ from pathlib import Path
 from bntk.errors import DataError, ParseError
 from bntk.tabular.text_files import read_bytes
 
+# Text that gzip packs better is refused, if it is also this long.
+_TIMES_UNPACKED, _UNPACKED = 200, 1 << 26
+
 
 def read_raw(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file; ``.gz`` is unpacked."""
-    return read_bytes(Path(path)).tobytes()
+    """The bytes of a file; ``.gz`` is unpacked, unless that would take far more memory than the file promises."""
+    most = max(_UNPACKED, _TIMES_UNPACKED * os.path.getsize(path))
+    return read_bytes(Path(path), most).tobytes()
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -28,16 +32,24 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file in one step: to a temporary one beside it, which then takes its name."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", str(target.parent))
+    """Write a file of text in UTF-8 in one step; ``.gz`` is packed."""
     try:
         raw = text.encode("utf-8")
     except UnicodeEncodeError as error:  # half of a surrogate pair in a name
         raise DataError(f"{os.fspath(path)}: {text[error.start]!r} cannot be written as UTF-8; rename it") from None
-    if target.name.lower().endswith(".gz"):
+    write_bytes(path, raw)
+
+
+def write_bytes(path: str | os.PathLike[str], raw: bytes) -> None:
+    """Write a file in one step: to a temporary one beside it, which then takes its name; ``.gz`` is packed."""
+    target = Path(os.path.realpath(path))  # where a link points to, so that the link stays one
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", str(Path(path).parent))
+    if os.fspath(path).lower().endswith(".gz"):
         raw = gzip.compress(raw, compresslevel=6, mtime=0)
+    if target.exists() and not target.is_file():  # a device such as /dev/null cannot be replaced
+        target.write_bytes(raw)
+        return
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

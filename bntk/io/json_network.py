@@ -2,22 +2,22 @@
 
 Kept are states with their types (text, whole numbers, numbers, booleans, tuples of these), what is ordered, the order
 of nodes, the tables, and where there are any the counts behind them and the prior, so that a fitted network can still
-be updated. Keys that the reader does not know are skipped; a later version may add some. ``values`` and ``counts`` are
-flat: the child's states change fastest, then those of the last parent.
+be updated, and the positions of nodes in pictures. Keys that the reader does not know are skipped; a later version may
+add some. ``values`` and ``counts`` are flat: the child's states change fastest, then those of the last parent.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from bntk.cpt import CPT
 from bntk.errors import DataError
 from bntk.io.building import NOWHERE, NetworkBuilder
+from bntk.io.json_text import json_text, read_json, shown
 from bntk.learning.priors import Backoff, BDeu, Dirichlet, MaximumLikelihood
 from bntk.network import BayesianNetwork
 from bntk.variable import State, Variable
@@ -47,45 +47,48 @@ def parse(text: str, source: str = "") -> BayesianNetwork:
     >>> bn.variable("a").states
     (0, 2.5, True, 'x')
     """
-    return _Reader(text, source).network()
+    return read_network(read_json(text, source), source)
+
+
+def read_network(document: dict[str, Any], source: str = "") -> BayesianNetwork:
+    """Read a network from what the JSON text holds."""
+    return _Reader(source).network(document)
+
+
+def read_variable(entry: Any, source: str = "") -> Variable:
+    """Read a variable from its entry in the list of variables."""
+    reader = _Reader(source)
+    reader.variable(reader._object(entry, "a variable"))
+    (variable,) = reader.build.variables.values()
+    return variable
 
 
 class _Reader:
-    def __init__(self, text: str, source: str) -> None:
-        self.text = text
+    def __init__(self, source: str) -> None:
         self.build = NetworkBuilder(source, "JSON")
 
-    def network(self) -> BayesianNetwork:
-        data = self._object(self._loaded(), "the file")
+    def network(self, data: dict[str, Any]) -> BayesianNetwork:
         if data.get("format") != FORMAT:
-            self.build.fail(f'expected "format": "{FORMAT}", found {_shown(data.get("format"))}')
+            self.build.fail(f'expected "format": "{FORMAT}", found {shown(data.get("format"))}')
         version = data.get("version")
         if type(version) is not int or version != VERSION:
-            self.build.fail(f"version {_shown(version)} of the format is not known; this is version {VERSION}")
+            self.build.fail(f"version {shown(version)} of the format is not known; this is version {VERSION}")
         for entry in self._list(data, "variables", "the file"):
-            self._variable(self._object(entry, "a variable"))
+            self.variable(self._object(entry, "a variable"))
         for entry in self._list(data, "tables", "the file"):
             self._table(self._object(entry, "a table"))
         network = self.build.network()
-        if data.get("prior") is None:
-            return network
-        return BayesianNetwork(network.dag, network.cpts, prior=self._prior(self._object(data["prior"], "the prior")))
+        prior = None if data.get("prior") is None else self._prior(self._object(data["prior"], "the prior"))
+        positions = None if data.get("positions") is None else self._positions(data["positions"])
+        return BayesianNetwork(network.dag, network.cpts, prior=prior, positions=positions)
 
-    def _loaded(self) -> Any:
-        try:
-            return json.loads(self.text, parse_constant=_refuse_constant)
-        except json.JSONDecodeError as error:
-            self.build.fail(f"not JSON: {error.msg}", (error.lineno, error.colno))
-        except (ValueError, RecursionError) as error:  # a number with thousands of digits; brackets in brackets in ...
-            self.build.fail(f"not JSON that can be read: {error}", (1, 1))
-
-    def _variable(self, entry: dict[str, Any]) -> None:
+    def variable(self, entry: dict[str, Any]) -> None:
         name = entry.get("name")
         if not isinstance(name, str):
-            self.build.fail(f"a variable's name must be text, not {_shown(name)}")
+            self.build.fail(f"a variable's name must be text, not {shown(name)}")
         ordered = entry.get("ordered", False)
         if not isinstance(ordered, bool):
-            self.build.fail(f"variable {name!r}: ordered must be true or false, not {_shown(ordered)}")
+            self.build.fail(f"variable {name!r}: ordered must be true or false, not {shown(ordered)}")
         states = [self._state(state, name) for state in self._list(entry, "states", f"variable {name!r}")]
         self.build.add_variable(name, states, NOWHERE, ordered)
 
@@ -96,12 +99,12 @@ class _Reader:
         if entry.get("float") in ("inf", "-inf"):
             return float(entry["float"])
         if not isinstance(entry.get("tuple"), list) or depth >= _MAX_DEPTH:
-            self.build.fail(f"variable {name!r}: {_shown(state)} is no state")
+            self.build.fail(f"variable {name!r}: {shown(state)} is no state")
         return tuple(self._state(part, name, depth + 1) for part in entry["tuple"])
 
     def _table(self, entry: dict[str, Any]) -> None:
         child = entry.get("child")
-        where = f"the table of {_shown(child)}"
+        where = f"the table of {shown(child)}"
         parents = self._list(entry, "parents", where) if "parents" in entry else []
         if not all(isinstance(name, str) for name in (child, *parents)):
             self.build.fail(f"{where}: child and parents must be names")
@@ -114,12 +117,20 @@ class _Reader:
     def _prior(self, entry: dict[str, Any]) -> Any:
         kind = entry.get("kind")
         if not isinstance(kind, str) or kind not in _PRIORS:
-            self.build.fail(f"the prior {_shown(kind)} is not known; known are {list(_PRIORS)}")
+            self.build.fail(f"the prior {shown(kind)} is not known; known are {list(_PRIORS)}")
         cls, fields = _PRIORS[kind]
         try:
             return cls(**{field: entry[field] for field in fields if field in entry})
         except (TypeError, ValueError, OverflowError) as error:
             self.build.fail(f"the prior {kind!r}: {error}")
+
+    def _positions(self, entry: Any) -> dict[str, list[float]]:
+        places = self._object(entry, "positions")
+        for name in places:
+            self.build.variable(name, NOWHERE)
+            if len(self._numbers(places, name, "positions")) != 2:
+                self.build.fail(f"the position of {name!r} must be two numbers")
+        return places
 
     def _numbers(self, entry: dict[str, Any], key: str, where: str) -> list[float]:
         numbers = self._list(entry, key, where)
@@ -129,23 +140,14 @@ class _Reader:
 
     def _object(self, value: Any, what: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            self.build.fail(f"{what} must be an object {{...}}, not {_shown(value)}")
+            self.build.fail(f"{what} must be an object {{...}}, not {shown(value)}")
         return value
 
     def _list(self, entry: dict[str, Any], key: str, where: str) -> list[Any]:
         value = entry.get(key)
         if not isinstance(value, list):
-            self.build.fail(f"{where} needs {key!r}, a list, not {_shown(value)}")
+            self.build.fail(f"{where} needs {key!r}, a list, not {shown(value)}")
         return value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value) if not isinstance(value, (list, dict)) else "a list" if isinstance(value, list) else "an object"
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------
@@ -153,22 +155,28 @@ def _shown(value: Any) -> str:
 
 def dump(network: BayesianNetwork) -> str:
     """The network as JSON text, one line a variable and a table."""
-    head = {"format": FORMAT, "version": VERSION}
-    if network.prior is not None:
-        head["prior"] = _prior_entry(network.prior)
-    parts = [f'"{key}": {_text(value)}' for key, value in head.items()]
-    parts.append('"variables": [\n' + ",\n".join(_text(_variable_entry(v)) for v in network.variables) + "\n]")
-    parts.append('"tables": [\n' + ",\n".join(_text(dict(_table_entry(cpt))) for cpt in network.cpts) + "\n]")
+    parts = []
+    for key, value in document_of(network).items():
+        lines = isinstance(value, list)
+        text = "[\n" + ",\n".join(map(json_text, value)) + "\n]" if lines else json_text(value)
+        parts.append(f'"{key}": {text}')
     return "{" + ",\n".join(parts) + "}\n"
 
 
-def _text(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    # Half of a surrogate pair is no UTF-8; JSON can write it by its number.
-    return text if text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text) else json.dumps(value)
+def document_of(network: BayesianNetwork, prior: bool = True) -> dict[str, Any]:
+    """What the file holds, as plain values; without the prior if that is kept elsewhere."""
+    document: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    if network.prior is not None and prior:
+        document["prior"] = _prior_entry(network.prior)
+    if network.positions is not None:
+        document["positions"] = {name: list(place) for name, place in network.positions.items()}
+    document["variables"] = [variable_entry(v) for v in network.variables]
+    document["tables"] = [dict(_table_entry(cpt)) for cpt in network.cpts]
+    return document
 
 
-def _variable_entry(variable: Variable) -> dict[str, Any]:
+def variable_entry(variable: Variable) -> dict[str, Any]:
+    """The entry of a variable in the list of variables."""
     states = [_state_entry(state, variable.name) for state in variable.states]
     return {"name": variable.name, "states": states, **({"ordered": True} if variable.ordered else {})}
 

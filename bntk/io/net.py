@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from bntk.cpt import CPT
-from bntk.io.building import NetworkBuilder, Place, identifiers, number_texts, state_texts
+from bntk.io.building import NetworkBuilder, Place, identifiers, number_texts, position_texts, state_texts
 from bntk.network import BayesianNetwork
 
 _COMMENT = re.compile(r"%[^\n]*")
@@ -85,6 +85,7 @@ class _Reader:
             self.build.fail(f"the node {identifier!r} has no states", place)
         name = "".join(found.get("bntk_name", [identifier]))
         self.build.add_variable(name, found["states"], place)
+        self.build.add_position(name, found.get("position", ()))
         self.names[identifier] = name
 
     def _potential(self) -> tuple[list[str], list[float], Place]:
@@ -194,6 +195,8 @@ def _lines(network: BayesianNetwork) -> Iterator[str]:
         yield f"node {ids[variable.name]}\n{{\n  states = ({states});\n"
         if ids[variable.name] != variable.name:
             yield f"  label = {_quoted(variable.name)};\n  bntk_name = {_quoted(variable.name)};\n"
+        if place := position_texts(network, variable.name):
+            yield f"  position = ({' '.join(place)});\n"
         yield "}\n"
     for cpt in network.cpts:
         given = "".join(f" {ids[p.name]}" for p in cpt.parents)

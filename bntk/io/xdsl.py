@@ -1,14 +1,16 @@
 """XDSL, the files of GeNIe and SMILE.
 
 Chance nodes with full tables and deterministic nodes are read. The child's states change fastest, then those of the
-last parent. Nodes and states of XDSL are called by identifiers, and parents come before their children; where ours are
-no identifiers or in another order, the real names and positions are kept in user properties of the node
-(``bntk_name``, ``bntk_states``, ``bntk_position``, as JSON), which GeNIe shows and keeps.
+last parent; in files of pyAgrum, which can be told by their mark, those of the first one. Nodes and states of XDSL are
+called by identifiers, and parents come before their children; where ours are no identifiers or in another order, the
+real names and positions are kept in user properties of the node (``bntk_name``, ``bntk_states``, ``bntk_position``, as
+JSON), which GeNIe shows and keeps. Where nodes are drawn is kept in whole points.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 from bntk.cpt import CPT
@@ -21,6 +23,12 @@ READS_BYTES = True  # the document says how it is encoded
 
 # A deterministic node names one state a row, but its table has one entry a state: a short file must not ask for much.
 _MAX_RESULTS = 2**16
+
+_AGRUM = re.compile(r"aGrUM ([0-9]{1,9})")
+_LAST_AGRUM = 3  # of those that were looked at: 1.9, 1.17, 2.3 and 3.3 write the same
+
+# Half the size of a node in pictures, in GeNIe's points.
+_WIDTH, _HEIGHT = 36, 24
 
 _OTHER_NODES = {
     "noisymax": "a noisy-MAX node",
@@ -60,11 +68,48 @@ def parse(text: str | bytes, source: str = "") -> BayesianNetwork:
         if identifier in names:
             build.fail(f"the node {identifier!r} is declared twice", node.place)
         names[identifier] = _declare(build, node, identifier)
+    agrum = _agrum_version(root)
     for node in nodes.children:
         name = names[node.attributes.get("id", "")]
         numbers = _probabilities(build, node) if node.tag == "cpt" else _results(build, node, name)
-        build.add_table(name, _parents(build, node, names), numbers, node.place)
+        parents = _parents(build, node, names)
+        if agrum and len(parents) > 1:
+            if agrum > _LAST_AGRUM:
+                build.fail(f"in which order aGrUM {agrum} writes rows is not known; save it as BIF there", node.place)
+            parents.reverse()
+        build.add_table(name, parents, numbers, node.place)
+    for node in _drawn(root):
+        if (place := node.first("position")) is not None and node.attributes.get("id", "") in names:
+            build.add_position(names[node.attributes["id"]], _middle(place.text.split()))
     return build.network()
+
+
+def _agrum_version(root: Element) -> int:
+    """The version of aGrUM (pyAgrum) that wrote the file, or 0; it lets the states of the first parent change first."""
+    for extensions in root.all("extensions"):
+        for genie in extensions.all("genie"):
+            if match := _AGRUM.match(genie.attributes.get("app", "")):
+                return int(match[1])
+    return 0
+
+
+def _drawn(root: Element) -> Iterator[Element]:
+    """The nodes as GeNIe draws them; they may be in submodels."""
+    for extensions in root.all("extensions"):
+        waiting = list(extensions.all("genie"))
+        while waiting:
+            inner = waiting.pop()
+            yield from inner.all("node")
+            waiting += inner.all("submodel")
+
+
+def _middle(box: list[str]) -> list[str]:
+    """The middle of a box: left, top, right and bottom."""
+    try:
+        left, top, right, bottom = map(float, box)
+    except ValueError:
+        return []
+    return [repr((left + right) / 2), repr((top + bottom) / 2)]
 
 
 def _position(build: NetworkBuilder, node: Element) -> int:
@@ -146,7 +191,7 @@ def dump(network: BayesianNetwork) -> str:
 
 def _lines(network: BayesianNetwork) -> Iterator[str]:
     ids = identifiers(network.names)
-    order = network.dag.topological_order
+    order, places = network.dag.topological_order, network.positions or {}
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<smile version="1.0" id="network" numsamples="10000" discsamples="10000">'
     yield "  <nodes>"
@@ -161,6 +206,9 @@ def _lines(network: BayesianNetwork) -> Iterator[str]:
     for name, identifier in ids.items():
         yield f'      <node id="{identifier}">'
         yield f"        <name>{escaped(_shown(name), 'XDSL')}</name>"
+        if name in places:
+            x, y = map(round, places[name])
+            yield f"        <position>{x - _WIDTH} {y - _HEIGHT} {x + _WIDTH} {y + _HEIGHT}</position>"
         yield "      </node>"
     yield "    </genie>"
     yield "  </extensions>"

@@ -1,16 +1,20 @@
 """XMLBIF 0.3, as Weka, JavaBayes, pgmpy and pyAgrum (``.bifxml``) write it.
 
-In a ``TABLE`` the child's states change fastest, then those of the last ``GIVEN``. Properties are skipped. Written is
-the plainest form, with numbers that have all their digits; a name with blanks around it is marked by ``xml:space``.
+In a ``TABLE`` the child's states change fastest, then those of the last ``GIVEN``. Of the properties only ``position``
+is read. Written is the plainest form, with numbers that have all their digits; a name with blanks around it is marked
+by ``xml:space``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from bntk.io.building import NetworkBuilder, number_texts, state_texts
+from bntk.io.building import NetworkBuilder, number_texts, position_texts, state_texts
 from bntk.io.xml_tree import Element, element, read_xml
 from bntk.network import BayesianNetwork
+
+_POSITION = re.compile(r"position\s*=\s*\(\s*([^\s,()]+)\s*,\s*([^\s,()]+)\s*\)")
 
 READS_BYTES = True  # the document says how it is encoded
 
@@ -35,7 +39,11 @@ def parse(text: str | bytes, source: str = "") -> BayesianNetwork:
         if variable.attributes.get("TYPE", "nature") != "nature":
             build.fail(f"only variables of TYPE nature are known, not {variable.attributes['TYPE']!r}", variable.place)
         states = [outcome.text for outcome in variable.all("OUTCOME", "VALUE")]
-        build.add_variable(_only(build, variable, "NAME").text, states, variable.place)
+        name = _only(build, variable, "NAME").text
+        build.add_variable(name, states, variable.place)
+        for entry in variable.all("PROPERTY"):
+            if match := _POSITION.fullmatch(entry.text):
+                build.add_position(name, match.groups())
     for definition in network.all("DEFINITION", "PROBABILITY"):
         table = _only(build, definition, "TABLE")
         build.add_table(
@@ -69,6 +77,8 @@ def _lines(network: BayesianNetwork) -> Iterator[str]:
         yield "  " + element("NAME", variable.name, "XMLBIF")
         for text in state_texts(variable, "XMLBIF"):
             yield "  " + element("OUTCOME", text, "XMLBIF")
+        if place := position_texts(network, variable.name):
+            yield f"  <PROPERTY>position = ({', '.join(place)})</PROPERTY>"
         yield "</VARIABLE>"
     for cpt in network.cpts:
         yield "<DEFINITION>"

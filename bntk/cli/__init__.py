@@ -1,0 +1,7 @@
+"""The ``bntk`` command: one short module a command; ``options``, ``inputs`` and ``output`` are shared."""
+
+from __future__ import annotations
+
+from bntk.cli.entry import main
+
+__all__ = ["main"]

@@ -1,0 +1,48 @@
+"""What a command is: its name, its help with examples that run, its options, and what it does."""
+
+from __future__ import annotations
+
+import difflib
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from bntk.errors import BntkError
+
+
+@dataclass(frozen=True)
+class Example:
+    """A line for the terminal, and what it does; the tests run every one."""
+
+    what: str
+    line: str
+
+    def __str__(self) -> str:
+        return f"  # {self.what}\n  {self.line}"
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command of ``bntk``; ``words`` are the names of what has to follow it."""
+
+    name: str
+    words: str
+    description: str
+    examples: tuple[Example, ...]
+    add_options: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], None]
+
+
+class UsageError(BntkError):
+    """Options that do not go together; the exit code is 2, as for what argparse refuses."""
+
+
+def examples_text(examples: Iterable[Example]) -> str:
+    """The examples as the last part of a help text."""
+    return "examples:\n" + "\n".join(map(str, examples))
+
+
+def did_you_mean(name: str, known: Iterable[object]) -> str:
+    """``"; did you mean 'x'?"`` where one of the known names is much like this one, else nothing."""
+    near = difflib.get_close_matches(name, [str(k) for k in known], n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""

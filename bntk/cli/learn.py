@@ -1,0 +1,263 @@
+"""``bntk learn``: a network or a classifier from rows."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+import bntk
+from bntk.cli.command import Command, Example, UsageError
+from bntk.cli.info import classifier_text
+from bntk.cli.inputs import Data, check_names, read_data
+from bntk.cli.models import DEFAULT, DEFAULT_MULTI, Training, classifiers, describe
+from bntk.cli.options import (
+    SHAPES,
+    ModelSpec,
+    add_data,
+    add_json,
+    add_model_options,
+    add_output,
+    add_target,
+    arc,
+    made,
+    model,
+    model_help,
+    names,
+)
+from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
+from bntk.errors import BntkWarning, DataError
+
+if TYPE_CHECKING:
+    from bntk.learning.space import Space
+    from bntk.network import BayesianNetwork
+    from bntk.table import Table
+
+#: A column with more distinct numbers is no variable as it is.
+MOST_NUMBERS, DEFAULT_BINS = 20, 5
+
+
+def _add_options(parser: ArgumentParser) -> None:
+    add_data(parser)
+    add_target(parser)
+    group = add_model_options(parser)
+    group.add_argument("--model", type=model, help="see above; by default dag, tan with a target, mdbnc with several")
+    group.add_argument("--required", metavar="'A->B'", type=arc, nargs="+", help="arcs that must be there; quote them")
+    group.add_argument("--forbidden", metavar="'A->B'", type=arc, nargs="+", help="arcs that must not be there")
+    group.add_argument(
+        "--tiers", metavar="A,B", type=names, nargs="+", help="no arc from a later tier to an earlier one"
+    )
+    add_output(parser, "the file of the network (.bif .json .xmlbif .net .xdsl .uai) or classifier (.json)")
+    add_json(parser)
+
+
+def _run(options: Namespace) -> None:
+    if options.target:
+        check_can_be_written(options.output, (".json",), packed=True)
+        _learn_classifier(options)
+    else:
+        from bntk.io import FORMATS
+
+        check_can_be_written(options.output, tuple(FORMATS), packed=True)
+        _learn_network(options)
+
+
+# ---- classifiers ---------------------------------------------------------------------------------------------------
+
+
+def _learn_classifier(options: Namespace) -> None:
+    training = Training(read_data(options), options.target)
+    spec = options.model or ModelSpec(DEFAULT_MULTI if training.several else DEFAULT)
+    [classifier] = classifiers([spec], options, training)
+    started = time.perf_counter()
+    classifier.fit(training.X, training.Y)
+    seconds = time.perf_counter() - started
+    _save(classifier, options)
+    found = getattr(classifier, "search_", None)
+    document = {
+        **describe(classifier),
+        "rows": len(training.X),
+        "score": None if found is None else found.score,
+        "search": None if found is None else found.search,
+        "interrupted": bool(getattr(found, "interrupted", False)),
+        "seconds": seconds,
+        "file": options.output,
+    }
+    _tell_of_interrupt(document)
+    rest = [("rows", len(training.X)), ("seconds", seconds), ("file", options.output or "none: -o FILE saves it")]
+    emit(options, document, lambda: classifier_text(document, rest))
+
+
+# ---- networks ------------------------------------------------------------------------------------------------------
+
+
+def _learn_network(options: Namespace) -> None:
+    spec = options.model or ModelSpec("dag")
+    if spec.name not in SHAPES:
+        raise UsageError(f"{spec.name} is a classifier: say --target COLUMN; without one: {', '.join(SHAPES)}")
+    if spec.options or options.base:
+        raise UsageError("options of a model (name:option=value, --base) are for classifiers, with --target")
+    data = read_data(options)
+    rows = _with_intervals(data, options)
+    if options.missing == "drop":
+        rows = _complete(rows, data.source)
+    space = _space(spec.name, rows, options)
+    started = time.perf_counter()
+    network = _searched(rows, space, options)
+    seconds = time.perf_counter() - started
+    _save(network, options)
+    document = {
+        "kind": "network",
+        "rows": rows.n_rows,
+        "variables": list(network.names),
+        "arcs": [list(pair) for pair in network.dag.arcs],
+        "structure": str(network.dag),
+        "parameters": network.n_parameters,
+        **_report(network, options),
+        "seconds": seconds,
+        "file": options.output,
+    }
+    _tell_of_interrupt(document)
+    emit(options, document, lambda: _network_text(document))
+
+
+def _network_text(document: dict[str, Any]) -> str:
+    score, best = document["score"], " (no structure scores higher)" if document["exact"] else ""
+    return facts(
+        [
+            ("variables", len(document["variables"])),
+            ("rows", document["rows"]),
+            ("arcs", len(document["arcs"])),
+            ("parameters", document["parameters"]),
+            (document["score_name"], None if score is None else f"{score:,.4f}{best}"),
+            ("search", re.sub(r"\([^()]*\)", "", document["search"] or "")),
+            ("seconds", document["seconds"]),
+            ("structure", document["structure"] if len(document["arcs"]) <= 40 else None),
+            ("file", document["file"] or "none: -o FILE saves it"),
+        ]
+    )
+
+
+def _report(network: BayesianNetwork, options: Namespace) -> dict[str, Any]:
+    """How the structure was found."""
+    from bntk.learning.structural_em import structural_em_result
+
+    name = options.score.name if options.score else _default_score(options)
+    found, em = network.search_result, structural_em_result(network)
+    if em is not None:
+        ways = {"score": em.objective, "search": "structural EM", "exact": False, "interrupted": em.interrupted}
+    elif found is not None:
+        ways = {"score": found.score, "search": found.search, "exact": found.exact, "interrupted": found.interrupted}
+    else:
+        ways = {"score": None, "search": None, "exact": False, "interrupted": False}
+    return {"score_name": name, **ways}
+
+
+def _default_score(options: Namespace) -> str:
+    """That of ``structural_em`` and of ``learn``."""
+    return "bic" if options.missing == "em" else "bdeu"
+
+
+def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
+    score = made(options.score) or _default_score(options)
+    search, prior = options.search or "auto", made(options.prior)
+    if prior == "backoff":
+        raise UsageError("--prior backoff is for classifiers, with --target")
+    shown = shows_progress(options)
+    if options.missing == "em":
+        return bntk.structural_em(rows, score, space, search, prior, seed=options.seed, progress=shown)
+    if options.missing in ("marginal", "state"):
+        raise UsageError(f"--missing {options.missing} is for classifiers; for networks: available, drop, em")
+    with warnings.catch_warnings():
+        if rows.has_missing.any():
+            warnings.filterwarnings("ignore", ".*missing cells.*", BntkWarning)  # said here, in words of options
+            if options.missing is None:
+                note(
+                    "some cells are missing, and scores favour parents with holes; --missing em (slower) or --missing "
+                    "drop (complete rows only) avoids that, --missing available accepts it"
+                )
+        return bntk.learn(rows, score, space, search, prior, seed=options.seed, progress=shown)
+
+
+def _complete(rows: Table, source: str) -> Table:
+    complete = rows.drop_missing()
+    if not complete.n_rows:
+        raise DataError(f"no row of {source} is complete; take --missing em")
+    if complete.n_rows < rows.n_rows:
+        note(f"{rows.n_rows - complete.n_rows:,} of {rows.n_rows:,} rows have missing cells and are left out")
+    return complete
+
+
+def _with_intervals(data: Data, options: Namespace) -> Table:
+    """The rows with columns of many numbers cut into intervals, as --numeric says."""
+    bins = options.bins or DEFAULT_BINS
+    limit = MOST_NUMBERS if options.numeric is None else bins
+    many = [name for name in data.names if data.is_numeric(name) and len(data.states(name)) > limit]
+    if not many or options.numeric == "category":
+        return data.table()
+    if options.numeric is None:
+        raise DataError(
+            f"column {many[0]!r} has {len(data.states(many[0])):,} different numbers; --numeric frequency (or width) "
+            f"cuts them into --bins {bins} intervals, --numeric category takes each for a state, --ignore {many[0]} "
+            "leaves the column out"
+        )
+    if options.numeric not in ("width", "frequency"):
+        raise UsageError(f"--numeric {options.numeric} needs a --target; without one: frequency, width, category")
+    numbers = data.frame(many)
+    frame = bntk.Discretizer(options.numeric, n_bins=bins).fit_transform(numbers)
+    cut = {column.name: column for _, column in bntk.Table.from_frame(frame).coded_columns()}
+    return Data(data.source, {**data.columns, **cut}).table()
+
+
+def _space(shape: str, rows: Table, options: Namespace) -> Space:
+    rules = {name: value for name in ("required", "forbidden", "tiers") if (value := getattr(options, name))}
+    check_names(
+        [name for rule in rules.values() for of in rule for name in of], rows.names, f"{options.data} has no column"
+    )
+    if options.max_parents is not None:
+        rules["max_parents"] = options.max_parents
+    groups = () if shape == "dag" else (bntk.Group(rows.names, shape),)
+    return bntk.Space(rows.names, groups=groups, **rules)
+
+
+# ---- both ----------------------------------------------------------------------------------------------------------
+
+
+def _save(result: Any, options: Namespace) -> None:
+    if options.output is not None:
+        result.save(options.output)
+
+
+def _tell_of_interrupt(document: dict[str, Any]) -> None:
+    if document["interrupted"]:
+        note("the search was interrupted; this is the best structure so far")
+
+
+COMMAND = Command(
+    "learn",
+    "DATA",
+    "Learn from rows: with --target a classifier, in one file that bntk predict takes; without, the structure and the "
+    "tables of a network.\n\nCtrl-C ends a search; the best structure so far is kept and saved.\n\n"
+    f"Models without a target: {', '.join(SHAPES)}.\n\n" + model_help(),
+    (
+        Example(
+            "a classifier (tree-augmented naive Bayes)", "bntk learn asia.csv --target dysp --model tan -o dysp.json"
+        ),
+        Example(
+            "a network, by BIC, at most two parents", "bntk learn asia.csv --score bic --max-parents 2 -o found.bif"
+        ),
+        Example(
+            "with what is known beforehand",
+            "bntk learn asia.csv --required 'smoke->lung' --tiers asia,smoke tub,lung,bronc,either xray,dysp",
+        ),
+        Example(
+            "numbers cut into intervals, missing cells by EM",
+            "bntk learn measured.csv --numeric frequency --missing em",
+        ),
+        Example("two classes at once", "bntk learn asia.csv --target lung,bronc --model mdbnc -o both.json"),
+    ),
+    _add_options,
+    _run,
+)

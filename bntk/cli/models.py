@@ -1,0 +1,177 @@
+"""Classifiers from their names and options on the command line, and what can be said about them."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bntk.cli.command import UsageError, did_you_mean
+from bntk.cli.inputs import Data, are_numbers
+from bntk.cli.options import CLASSIFIERS, MULTI_CLASSIFIERS, Kind, ModelSpec, made
+from bntk.cli.output import note
+from bntk.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+#: Options of the command line, and the parameters of classifiers that they are.
+SHARED = {
+    "score": "score",
+    "search": "search",
+    "max_parents": "max_parents",
+    "prior": "prior",
+    "numeric": "numeric",
+    "bins": "n_bins",
+    "missing": "missing",
+    "base": "base",
+}
+DEFAULT, DEFAULT_MULTI = "tan", "mdbnc"
+
+
+class Training:
+    """Rows for classifiers: features X, class labels Y, the rows without a class left out."""
+
+    def __init__(self, data: Data, targets: Sequence[str]) -> None:
+        data.require(targets, "column for the target")
+        if len(set(targets)) < len(targets):
+            raise UsageError(f"--target names a column twice: {', '.join(targets)}")
+        for name in targets:
+            _refuse_numbers_as_classes(data, name)
+        known = _rows_with_classes(data, targets)
+        self.data, self.targets = data, tuple(targets)
+        self.features = tuple(name for name in data.names if name not in targets)
+        if not self.features:
+            raise DataError(f"{data.source} has no columns but the target; a classifier needs features")
+        self.X: pd.DataFrame = data.frame(self.features)[known].reset_index(drop=True)
+        labels = data.frame(targets)[known].reset_index(drop=True)
+        truths = [name for name in targets if all(isinstance(state, bool) for state in data.states(name))]
+        labels = labels.astype(dict.fromkeys(truths, bool))  # scikit-learn takes no truth values that are objects
+        self.Y: Any = labels if len(targets) > 1 else labels[targets[0]]
+        if not len(self.X):
+            raise DataError(f"no row of {data.source} has a class in {', '.join(targets)}")
+        for name in targets:
+            if labels[name].nunique() < 2:
+                raise DataError(f"the target {name!r} has one class only in {data.source}; there is nothing to learn")
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several class variables."""
+        return len(self.targets) > 1
+
+
+def _rows_with_classes(data: Data, targets: Sequence[str]) -> NDArray[np.bool_]:
+    """A mask of the rows that have every class."""
+    known: NDArray[np.bool_] = np.logical_and.reduce([data.is_known(name) for name in targets])
+    lost = int((~known).sum())
+    if lost:
+        note(f"{lost:,} rows without a class in {', '.join(targets)} are left out")
+    return known
+
+
+def _refuse_numbers_as_classes(data: Data, name: str) -> None:
+    states = data.states(name)
+    fractions = [s for s in states if isinstance(s, float) and not s.is_integer()]
+    if are_numbers(states) and fractions:
+        raise DataError(
+            f"the target {name!r} holds numbers such as {fractions[0]:g}; a classifier needs classes: cut the numbers "
+            "into intervals first"
+        )
+
+
+# ---- making classifiers ----------------------------------------------------------------------------------------------
+
+
+def classifiers(specs: Sequence[ModelSpec], options: Namespace, training: Training) -> list[Any]:
+    """An estimator for each name. Every shared option must be one of at least one model."""
+    given = {parameter: getattr(options, option) for option, parameter in SHARED.items()}
+    shared = {parameter: made(value) for parameter, value in given.items() if value is not None}
+    constraints = {k: v for k in ("required", "forbidden", "tiers") if (v := getattr(options, k, None))}
+    used: set[str] = set()
+    models = [_classifier(spec, shared, constraints, options.seed, training, used) for spec in specs]
+    for parameter in [*shared, *constraints]:
+        if parameter not in used:
+            option = next((o for o, p in SHARED.items() if p == parameter), parameter).replace("_", "-")
+            raise UsageError(f"--{option} is no option of {', '.join(spec.name for spec in specs)}")
+    return models
+
+
+def _classifier(
+    spec: ModelSpec, shared: dict[str, Any], constraints: dict[str, Any], seed: int, training: Training, used: set[str]
+) -> Any:
+    kind = _kind(spec, MULTI_CLASSIFIERS if training.several else CLASSIFIERS)
+    parameters, known = _parameters(spec, kind, shared, seed, used)
+    if "base" in known:  # made of classifiers with one class, which take what is left of the options
+        base = shared.get("base") or ModelSpec(DEFAULT)
+        one_class = _kind(base, CLASSIFIERS)
+        rest = {name: value for name, value in shared.items() if name not in known}
+        parameters["base"] = one_class(**_parameters(base, one_class, rest, seed, used)[0])
+    if "space" in known and (constraints or "max_parents" in shared):
+        from bntk.learning import spaces
+
+        rules = {**constraints, **({"max_parents": shared["max_parents"]} if "max_parents" in shared else {})}
+        used.update(rules)
+        target = training.targets[0]
+        parameters["space"] = spaces.general((*training.features, target), target, **rules)
+    return kind(**parameters)
+
+
+def _parameters(
+    spec: ModelSpec, kind: Any, shared: dict[str, Any], seed: int, used: set[str]
+) -> tuple[dict[str, Any], set[str]]:
+    """What a classifier is made with, and all that it could be made with."""
+    known = set(kind().get_params(deep=False))
+    for name in spec.options:
+        if name not in known:
+            raise UsageError(f"{spec.name} has no option {name!r}{did_you_mean(name, known)}")
+    chosen = {name: value for name, value in shared.items() if name in known}
+    used.update(chosen)
+    return {**chosen, **({"seed": seed} if "seed" in known else {}), **spec.options}, known
+
+
+def _kind(spec: ModelSpec, choices: dict[str, Kind]) -> Any:
+    import bntk
+
+    if spec.name in choices:
+        return getattr(bntk, choices[spec.name].name)
+    if choices is MULTI_CLASSIFIERS:
+        raise UsageError(f"{spec.name} is for one class; for several: {', '.join(choices)}")
+    if spec.name in MULTI_CLASSIFIERS:
+        raise UsageError(f"{spec.name} is for several classes, --target a,b; for one: {', '.join(choices)}")
+    raise UsageError(f"{spec.name} is for networks without a target; with one: {', '.join(choices)}")
+
+
+# ---- describing them -------------------------------------------------------------------------------------------------
+
+
+def targets_of(classifier: Any) -> dict[str, list[Any]]:
+    """The class variables of a fitted classifier, and their labels."""
+    labels = getattr(classifier, "labels_", None)
+    if labels is not None:
+        return {name: list(of) for name, of in zip(labels.names, (c.tolist() for c in labels.classes), strict=True)}
+    return {classifier._class_variable.name: classifier.classes_.tolist()}
+
+
+def features_of(classifier: Any) -> list[str]:
+    """The columns that a fitted classifier takes, in order."""
+    names = getattr(classifier, "feature_names_in_", None)
+    return [str(name) for name in (classifier.features_.names if names is None else names)]
+
+
+def describe(classifier: Any) -> dict[str, Any]:
+    """What a fitted classifier is: the keys that ``info`` and ``learn`` share."""
+    network = getattr(classifier, "network_", None)
+    in_use = getattr(classifier, "features_in_use_", None)
+    return {
+        "kind": "classifier",
+        "model": type(classifier).__name__,
+        "targets": targets_of(classifier),
+        "features": features_of(classifier),
+        "features_in_use": None if in_use is None else list(in_use),
+        "arcs": None if network is None else [list(arc) for arc in network.dag.arcs],
+        "structure": None if network is None else str(network.dag),
+        "parameters": None if network is None else network.n_parameters,
+    }

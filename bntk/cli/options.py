@@ -1,0 +1,335 @@
+"""The options that commands share, and how their words are read. Nothing here imports what is slow to import."""
+
+from __future__ import annotations
+
+import ast
+import math
+from argparse import ArgumentParser, ArgumentTypeError, _ArgumentGroup
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from bntk.cli.command import did_you_mean
+
+
+class Kind(NamedTuple):
+    """A classifier: its class in the package, and what it is."""
+
+    name: str
+    what: str
+
+
+#: How the command names classifiers with one class variable.
+CLASSIFIERS = {
+    "nb": Kind("NaiveBayes", "naive Bayes"),
+    "tan": Kind("TAN", "tree-augmented naive Bayes (the default)"),
+    "fan": Kind("FAN", "forest-augmented naive Bayes"),
+    "stan": Kind("STAN", "a tree, and class arcs to some features only"),
+    "stand": Kind("STAND", "the same, other features discarded"),
+    "kdb": Kind("KDB", "up to k features as parents of each, as kdb:k=2"),
+    "skdb": Kind("SelectiveKDB", "k and the features chosen by leave-one-out"),
+    "ban": Kind("BAN", "any DAG among the features"),
+    "dag": Kind("BayesNetClassifier", "any DAG, the class anywhere in it"),
+    "spode": Kind("SPODE", "one feature is a parent of all others"),
+    "aode": Kind("AODE", "the average of all of these"),
+    "a2de": Kind("A2DE", "the same with two parents"),
+    "semi": Kind("SemiNaiveBayes", "groups of joined features"),
+    "manb": Kind("MANB", "naive Bayes averaged over sets of features"),
+    "awnb": Kind("AWNB", "naive Bayes with weights, by trees"),
+    "wanbia": Kind("WANBIA", "naive Bayes with weights, by likelihood"),
+}
+#: Classifiers with several class variables.
+MULTI_CLASSIFIERS = {
+    "mdbnc": Kind("MDBNC", "one network over classes and features (the default)"),
+    "amode": Kind("AMODE", "averages over the classes as parents"),
+    "br": Kind("BinaryRelevance", "a classifier for each class"),
+    "lp": Kind("LabelPowerset", "one classifier of all combinations"),
+    "cc": Kind("ClassifierChain", "each class given those before it"),
+    "circular": Kind("CircularChain", "the same in a circle"),
+    "bcc": Kind("BayesianChain", "the same in a tree or DAG of classes"),
+    "ecc": Kind("ChainEnsemble", "several chains vote"),
+}
+#: Shapes of networks that are learned without a target.
+SHAPES = ("dag", "tree", "forest", "polytree")
+SCORES = (
+    *("aic", "bic", "bdeu", "bds", "k2", "hgc", "sb", "fnml", "qnml"),
+    *("loglik", "ll", "loo", "lc", "cv", "accuracy"),
+)
+SEARCHES = (
+    *("auto", "hc", "tabu", "order", "exact", "spanning_tree", "k2", "additions", "superparent", "fssj", "bsej", "kdb"),
+    *("star", "selective_trees", "sahami"),
+)
+NUMERIC = ("mdl", "width", "frequency", "category", "bernoulli", "gaussian", "kde", "multinomial")
+MISSING = ("marginal", "em", "state", "available", "drop")
+
+
+# ---- groups of options ---------------------------------------------------------------------------------------------
+
+
+def add_common(parser: ArgumentParser) -> None:
+    """What every command has."""
+    group = parser.add_argument_group("for every command")
+    group.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress bar on standard error")
+    group.add_argument("--debug", action="store_true", help="show where in the program an error happened")
+
+
+def add_json(parser: ArgumentParser) -> None:
+    """The choice of output for programs."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+
+
+def add_output(parser: ArgumentParser, what: str, *, required: bool = False) -> None:
+    """Where the result goes."""
+    parser.add_argument("-o", "--output", metavar="FILE", required=required, help=f"{what}; a file there is replaced")
+
+
+def add_network(parser: ArgumentParser, name: str = "network") -> None:
+    """A network as the first word."""
+    parser.add_argument(
+        name,
+        metavar="NETWORK",
+        help="a file (.bif .json .xmlbif .net .xdsl .uai, also .gz), the file of a classifier, or the name of an "
+        "embedded network such as asia",
+    )
+
+
+def add_data(parser: ArgumentParser) -> None:
+    """A file of rows, and how it is to be read."""
+    parser.add_argument(
+        "data", metavar="DATA", help="rows with a header: .csv .tsv .txt .arff .parquet, also .gz; - is standard input"
+    )
+    add_data_options(parser)
+
+
+def add_data_options(parser: ArgumentParser) -> None:
+    """How a file of rows is to be read."""
+    group = parser.add_argument_group("how rows are read")
+    group.add_argument(
+        "--na", metavar="TEXT,...", type=names, default=(), help="more ways to write a missing cell, as --na NA,?"
+    )
+    group.add_argument("--sep", metavar="CHARACTER", help="between the cells of a CSV file (default: it is found out)")
+    group.add_argument("--ignore", metavar="COLUMN,...", type=names, default=(), help="columns to leave out")
+
+
+def add_target(parser: ArgumentParser, *, required: bool = False) -> None:
+    """The class variables."""
+    parser.add_argument(
+        "--target", metavar="COLUMN", type=names, required=required, default=(),
+        help="the class; several, separated by commas, for models with several classes",
+    )  # fmt: skip
+
+
+def add_evidence(parser: ArgumentParser) -> None:
+    """What is known about variables."""
+    parser.add_argument(
+        "--given", metavar="NAME=STATE", nargs="+", default=[], help="what is observed; NAME=A,B means one of the two"
+    )
+    parser.add_argument(
+        "--soft", metavar="NAME=NUMBERS", nargs="+", default=[],
+        help="a likelihood for each state, in their order, as xray=0.2,0.8",
+    )  # fmt: skip
+
+
+def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
+    """What a model is and how it is learned; shared by learn and evaluate."""
+    group = parser.add_argument_group("the model")
+    group.add_argument("--score", type=score, help=f"what makes a structure good: {_listed(SCORES)}; bdeu:10 sets ess")
+    group.add_argument("--search", type=one_of(SEARCHES), help=f"how it is looked for: {_listed(SEARCHES)}")
+    group.add_argument("--max-parents", type=natural, metavar="K", help="the most parents of a variable")
+    group.add_argument(
+        "--prior", type=prior, help="of the probabilities: mle, a number for each cell, bdeu:ESS, or backoff"
+    )
+    group.add_argument(
+        "--numeric", type=one_of(NUMERIC), help=f"what becomes of columns of numbers: {_listed(NUMERIC)}"
+    )
+    group.add_argument("--bins", type=positive, metavar="N", help="intervals for --numeric width and frequency")
+    group.add_argument(
+        "--missing", type=one_of(MISSING),
+        help="what a missing cell means: marginal, em, state (classifiers); available, drop, em (networks)",
+    )  # fmt: skip
+    group.add_argument("--base", type=model, metavar="MODEL", help="what br, lp, cc, circular, bcc and ecc are made of")
+    add_seed(group)
+    return group
+
+
+def add_seed(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """The seed of whatever is drawn."""
+    parser.add_argument("--seed", type=natural, default=0, help="the same seed gives the same result (default 0)")
+
+
+def model_help() -> str:
+    """All models, for a description."""
+
+    def lines(models: dict[str, Kind]) -> str:
+        return "\n".join(f"  {name:<9} {kind.what}" for name, kind in models.items())
+
+    return (
+        f"Models of one class:\n{lines(CLASSIFIERS)}\n\nModels of several classes, as --target a,b:\n"
+        f"{lines(MULTI_CLASSIFIERS)}\n\nOptions of a model follow its name, as in kdb:k=3 and aode:m=5."
+    )
+
+
+# ---- words ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model with options of its own, as ``kdb:k=3`` names it."""
+
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class ScoreSpec:
+    """A score, perhaps with its parameter, as ``bdeu:10`` names it."""
+
+    name: str
+    parameter: float | None = None
+
+    def make(self) -> Any:
+        """The name alone, or the score with its parameter."""
+        if self.parameter is None:
+            return self.name
+        from bntk.learning import scores
+
+        kind: Any = type(scores.by_name(self.name))
+        field_name = next((name for name in ("ess", "alpha") if name in kind.__dataclass_fields__), None)
+        if field_name is None:
+            raise ValueError(f"the score {self.name} takes no number; leave out :{self.parameter:g}")
+        return kind(**{field_name: self.parameter})
+
+
+@dataclass(frozen=True)
+class BDeuSpec:
+    """The prior of an equivalent sample, as ``bdeu:1`` names it."""
+
+    ess: float
+
+    def make(self) -> Any:
+        """The prior."""
+        from bntk.learning.priors import BDeu
+
+        return BDeu(self.ess)
+
+
+def made(value: Any) -> Any:
+    """What an option stands for."""
+    return value.make() if isinstance(value, (ScoreSpec, BDeuSpec)) else value
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names between commas."""
+    found = tuple(name.strip() for name in text.split(","))
+    if not all(found):
+        raise ArgumentTypeError(f"expected names between commas, got {text!r}")
+    return found
+
+
+def natural(text: str) -> int:
+    """A whole number from 0."""
+    return _whole(text, 0)
+
+
+def positive(text: str) -> int:
+    """A whole number from 1."""
+    return _whole(text, 1)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise ArgumentTypeError(f"expected a whole number from {least}, got {text}")
+    return number
+
+
+def share(text: str) -> float:
+    """A number from 0 to below 1."""
+    value = number(text)
+    if not 0 <= value < 1:
+        raise ArgumentTypeError(f"expected a share from 0 to below 1, got {text}")
+    return value
+
+
+def number(text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ArgumentTypeError(f"expected a number, got {text!r}")
+    return value
+
+
+class one_of:  # noqa: N801 - reads as a word where options are declared
+    """One of some words; a class, so that argparse shows a name for it."""
+
+    def __init__(self, choices: Any) -> None:
+        self.choices = tuple(choices)
+
+    def __call__(self, text: str) -> str:
+        """The word, if it is one of the choices."""
+        word = text.lower()
+        if word not in self.choices:
+            raise ArgumentTypeError(f"{text!r} is none of {_listed(self.choices)}{did_you_mean(word, self.choices)}")
+        return word
+
+
+def score(text: str) -> ScoreSpec:
+    """A score, as ``bic`` or ``bdeu:10``."""
+    name, colon, parameter = text.partition(":")
+    return ScoreSpec(one_of(SCORES)(name), number(parameter) if colon else None)
+
+
+def prior(text: str) -> str | float | BDeuSpec:
+    """A prior, as ``mle``, ``0.5``, ``bdeu:1`` or ``backoff``."""
+    name, colon, ess = text.lower().partition(":")
+    if name == "bdeu":
+        return BDeuSpec(number(ess) if colon else 1.0)
+    if name in ("mle", "backoff"):
+        return name
+    try:
+        alpha = number(text)
+    except ArgumentTypeError:
+        alpha = -1.0
+    if alpha < 0:
+        raise ArgumentTypeError(f"expected mle, backoff, bdeu:ESS or a number from 0, got {text!r}")
+    return alpha
+
+
+def arc(text: str) -> tuple[str, str]:
+    """An arc, as ``a->b``."""
+    tail, arrow, head = (part.strip() for part in text.partition("->"))
+    if not (tail and arrow and head) or "->" in head:
+        raise ArgumentTypeError(f"expected one arc in quotes, as 'a->b', got {text!r}")
+    return tail, head
+
+
+def model(text: str) -> ModelSpec:
+    """A model with its options, as ``tan`` or ``kdb:k=3``."""
+    word, colon, rest = text.partition(":")
+    name = one_of({**CLASSIFIERS, **MULTI_CLASSIFIERS, **dict.fromkeys(SHAPES)})(word)
+    options: dict[str, Any] = {}
+    for part in rest.split(",") if colon else ():
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (key and equals and value):
+            raise ArgumentTypeError(f"expected options as in kdb:k=3, got {text!r}")
+        options[key.replace("-", "_")] = _literal(value)
+    return ModelSpec(name, options, text)
+
+
+def _literal(text: str) -> Any:
+    """A number, True, False or None where the text is one, else the text."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return value if value is None or isinstance(value, (bool, int, float)) else text
+
+
+def _listed(words: Any) -> str:
+    return ", ".join(words)

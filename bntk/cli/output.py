@@ -1,0 +1,179 @@
+"""What the command writes: tables or JSON to standard output, notes to standard error, files in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import sys
+import warnings
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from bntk.cli.command import did_you_mean
+from bntk.errors import BntkWarning, DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Suffixes of files of rows that can be written; ``.gz`` may follow those of text.
+ROW_SUFFIXES = (".csv", ".tsv", ".parquet")
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def one_line(text: str) -> str:
+    """The text with every run of blanks and line ends as one blank."""
+    return " ".join(text.split())
+
+
+# ---- notes and progress on standard error ------------------------------------------------------------------------
+
+
+def note(text: str) -> None:
+    """Tell something that is not a result; the way that warnings of the library go, too."""
+    warnings.warn(text, BntkWarning, stacklevel=2)
+
+
+@contextlib.contextmanager
+def showing_notes(quiet: bool) -> Iterator[None]:
+    """Show every warning once, as one line; none when quiet."""
+    told: set[str] = set()
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int,
+        file: TextIO | None = None, line: str | None = None,
+    ) -> None:  # fmt: skip
+        text = one_line(str(message))
+        if text not in told:
+            told.add(text)
+            print(f"bntk: note: {text}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if quiet else "always")
+        for meant_for_programmers in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
+            warnings.simplefilter("ignore", meant_for_programmers)
+        warnings.showwarning = show
+        yield
+
+
+def shows_progress(options: Namespace) -> bool:
+    """Whether somebody is there to look at a progress bar."""
+    return not options.quiet and sys.stderr.isatty()
+
+
+# ---- results on standard output ----------------------------------------------------------------------------------
+
+
+def emit(options: Namespace, document: dict[str, Any], text: Callable[[], str]) -> None:
+    """Print a result: the document as JSON if that is asked for, else the text."""
+    print(json_text(document) if options.json else text())
+
+
+def json_text(document: Any) -> str:
+    """JSON with numbers to the last digit; NaN and infinities, which it cannot write, become null."""
+    return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # numpy
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, (str, bool, int)) else str(value)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Rows in columns; those of numbers to the right."""
+    texts = [[cell(value) for value in row] for row in rows]
+    widths = [max([len(name), *(len(row[i]) for row in texts)]) for i, name in enumerate(header)]
+    right = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True))
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(header), line(["-" * width for width in widths]), *map(line, texts)])
+
+
+def facts(pairs: Sequence[tuple[str, Any]]) -> str:
+    """Names and values, a line each; those without a value are left out."""
+    shown = [(name, cell(value)) for name, value in pairs if value is not None]
+    width = max((len(name) for name, _ in shown), default=0)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in shown)
+
+
+def cell(value: Any) -> str:
+    """A value for people: four digits behind the point, thousands with commas."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4f}"
+    return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+
+
+def shortened(items: Sequence[Any], most: int = 8) -> str:
+    """A list of things, cut off when it is long."""
+    more = len(items) - most
+    return ", ".join(str(item) for item in items[:most]) + (f", ... ({more:,} more)" if more > 0 else "")
+
+
+# ---- files -------------------------------------------------------------------------------------------------------
+
+
+def check_can_be_written(path: str | None, suffixes: Sequence[str] = (), *, packed: bool = False) -> None:
+    """Refuse a path that cannot be written before any work is done; ``packed`` allows ``.gz``."""
+    if path is None or path == "-":
+        return
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise DataError(f"{path}: there is no folder {str(target.parent)!r}; make it first")
+    if target.is_dir():
+        raise DataError(f"{path} is a folder; give the name of a file")
+    suffix = suffix_of(path) if packed else target.suffix.lower()
+    if suffixes and suffix not in suffixes:
+        raise DataError(
+            f"{path}: cannot write the suffix {suffix!r}; the choices are {', '.join(suffixes)}"
+            + did_you_mean(suffix, suffixes)
+        )
+
+
+def suffix_of(path: str) -> str:
+    """The suffix, or the one before ``.gz``."""
+    suffixes = [s.lower() for s in Path(path).suffixes]
+    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
+
+
+def write_rows(frame: pd.DataFrame, path: str | None) -> None:
+    """Rows to a file, whole or not at all, or as CSV to standard output."""
+    if path is None or path == "-":
+        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        return
+    if suffix_of(path) == ".parquet":
+        packed = io.BytesIO()
+        frame.to_parquet(packed)
+        write_file(path, packed.getvalue())
+        return
+    separator = "\t" if suffix_of(path) == ".tsv" else ","
+    write_file(path, frame.to_csv(index=False, sep=separator, lineterminator="\n").encode())
+
+
+def write_file(path: str, content: bytes) -> None:
+    """A file in one step; what was there before is replaced."""
+    from bntk.io.files import write_bytes
+
+    write_bytes(path, content)

@@ -1,0 +1,209 @@
+"""``bntk predict``: labels and probabilities of new rows, by a classifier or a network."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import bntk
+from bntk.cli.command import Command, Example, UsageError
+from bntk.cli.inputs import NO_VARIABLE, Data, check_names, is_network, load_model, read_data, rows_for, shared_columns
+from bntk.cli.models import features_of, targets_of
+from bntk.cli.options import add_data, add_json, add_output, names
+from bntk.cli.output import ROW_SUFFIXES, check_can_be_written, json_text, note, write_file, write_rows
+from bntk.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said about one class variable: a label for each row, and the probabilities of all labels."""
+
+    target: str
+    classes: list[Any]
+    labels: list[Any]
+    probabilities: NDArray[np.float64]
+
+
+def _add_options(parser: ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="the file of a classifier, or a network (with --target)")
+    add_data(parser)
+    parser.add_argument("--target", metavar="NAME", type=names, default=(), help="for a network: what to predict")
+    parser.add_argument("--proba", action="store_true", help="also the probability of each class")
+    parser.add_argument(
+        "--costs", metavar="FILE", help="a CSV file, a row a true class, a column a predicted one: the least cost wins"
+    )
+    parser.add_argument(
+        "--keep", metavar="COLUMN,...", type=names, default=(), help="columns of the data to put in front; all for all"
+    )
+    add_output(parser, "a .csv, .tsv or .parquet file, or .json with --json (default: standard output)")
+    add_json(parser)
+
+
+def _run(options: Namespace) -> None:
+    check_can_be_written(options.output, (".json",) if options.json else ROW_SUFFIXES, packed=True)
+    model = load_model(options.model)
+    data = read_data(options)
+    if is_network(model):
+        answers = _by_network(model, data, options)
+    else:
+        answers = _by_classifier(model, data, options)
+    accuracies = [_accuracy(answer, data) for answer in answers]
+    if options.json:
+        told = [_document(*pair, options.proba) for pair in zip(answers, accuracies, strict=True)]
+        text = json_text({"model": options.model, "rows": data.n_rows, "answers": told})
+        print(text) if options.output in (None, "-") else write_file(options.output, (text + "\n").encode())
+    else:
+        write_rows(_rows(answers, data, options), options.output)
+
+
+# ---- asking ----------------------------------------------------------------------------------------------------------
+
+
+def _by_classifier(classifier: Any, data: Data, options: Namespace) -> list[Answer]:
+    classes = targets_of(classifier)
+    if options.target and tuple(options.target) != tuple(classes):
+        raise UsageError(f"--target is for networks; this classifier predicts {', '.join(classes)}")
+    features = features_of(classifier)
+    there = shared_columns(data, features, options.model)
+    X = data.frame(there)
+    for name in features:
+        if name not in there:
+            X[name] = np.nan
+    X = X[features]
+    if len(classes) == 1:
+        [(target, states)] = classes.items()
+        costs = _costs(options.costs, states)
+        found = classifier.predict(X) if costs is None else classifier.predict(X, costs=costs)
+        return [Answer(target, states, np.asarray(found).ravel().tolist(), _first(classifier.predict_proba(X)))]
+    if options.costs:
+        raise UsageError("--costs is for models with one class")
+    found = np.asarray(classifier.predict(X))
+    parts = zip(classes.items(), found.T, classifier.predict_proba(X), strict=True)
+    return [Answer(target, states, labels.tolist(), p) for (target, states), labels, p in parts]
+
+
+def _first(probabilities: Any) -> Any:
+    return probabilities[0] if isinstance(probabilities, list) else probabilities
+
+
+def _by_network(network: Any, data: Data, options: Namespace) -> list[Answer]:
+    if not options.target:
+        raise UsageError(f"{options.model} is a network: say with --target NAME what to predict")
+    check_names(options.target, network.names, NO_VARIABLE)
+    evidence = [name for name in network.names if name not in options.target]
+    rows = rows_for(network, data, shared_columns(data, evidence, options.model))
+    answers = []
+    for target in options.target:
+        states = list(network.variable(target).states)
+        p = network.posterior(rows, target).to_numpy()
+        costs = _costs(options.costs, states)
+        known = np.where(np.isnan(p), 1 / len(states), p)  # a row that is impossible says nothing
+        best = known.argmax(axis=1) if costs is None else (known @ costs).argmin(axis=1)
+        answers.append(Answer(target, states, [states[k] for k in best], p))
+    return answers
+
+
+def _costs(path: str | None, states: Sequence[Any]) -> NDArray[np.float64] | None:
+    """The matrix of costs, true class by predicted class, from a file whose rows and columns are named."""
+    if path is None:
+        return None
+    from bntk.variable import Variable
+
+    table = bntk.read_table(path, types=str)
+    variable = Variable("class", states)
+    first, *columns = table.names
+    rows = [table.variable(first).states[code] for code in table.column(first)]
+    matrix = np.full((len(states), len(states)), np.nan)
+    for j, name in enumerate(columns):
+        texts = table.variable(columns[j]).states
+        for i, code in enumerate(table.column(name)):
+            true, said = variable.find(rows[i]), variable.find(name)
+            if true is None or said is None or code == len(texts):
+                raise DataError(
+                    f"{path}: expected a cost for the true class {rows[i]!r} and the prediction {name!r}, "
+                    f"both among {list(states)}"
+                )
+            try:
+                matrix[true, said] = float(texts[code])
+            except ValueError:
+                raise DataError(f"{path}: {texts[code]!r} is no number") from None
+    if not np.isfinite(matrix).all():
+        true, said = np.argwhere(~np.isfinite(matrix))[0]
+        raise DataError(f"{path} has no cost for the true class {states[true]!r} and the prediction {states[said]!r}")
+    return matrix
+
+
+# ---- telling ---------------------------------------------------------------------------------------------------------
+
+
+def _accuracy(answer: Answer, data: Data) -> float | None:
+    """The share of labels that are right, where the data have the true classes; a note tells it."""
+    if answer.target not in data.columns:
+        return None
+    from bntk.variable import Variable
+
+    variable = Variable(answer.target, answer.classes)
+    known = data.is_known(answer.target)
+    truth = data.cells(answer.target)
+    rows = np.flatnonzero(known).tolist()
+    pairs = [(variable.find(truth[row]), variable.find(answer.labels[row])) for row in rows]
+    if not pairs:
+        return None
+    right = sum(true == said for true, said in pairs)
+    note(f"{answer.target}: {right:,} of {len(pairs):,} labels are right ({right / len(pairs):.4f})")
+    return right / len(pairs)
+
+
+def _rows(answers: Sequence[Answer], data: Data, options: Namespace) -> pd.DataFrame:
+    import pandas as pd
+
+    targets = {answer.target for answer in answers}
+    kept = [name for name in data.names if name not in targets] if options.keep == ("all",) else list(options.keep)
+    data.require(kept)
+    clash = targets & set(kept)
+    if clash:
+        raise UsageError(f"--keep {sorted(clash)[0]}: that column is the prediction")
+    columns: dict[str, Any] = {name: data.cells(name) for name in kept}
+    for answer in answers:
+        columns[answer.target] = pd.Series(answer.labels, dtype=object)
+        if options.proba:
+            for k, state in enumerate(answer.classes):
+                columns[f"P({answer.target}={state})"] = answer.probabilities[:, k]
+    return pd.DataFrame(columns)
+
+
+def _document(answer: Answer, accuracy: float | None, proba: bool) -> dict[str, Any]:
+    return {
+        "target": answer.target,
+        "classes": answer.classes,
+        "labels": answer.labels,
+        "probabilities": answer.probabilities if proba else None,
+        "accuracy": accuracy,
+    }
+
+
+COMMAND = Command(
+    "predict",
+    "MODEL DATA",
+    "Label rows, in their order: with a classifier that bntk learn has saved, or with any network and a --target. "
+    "Missing cells, and whole columns that are missing, are summed out. If the rows have the class already, standard "
+    "error tells how often the labels are right.",
+    (
+        Example("labels to a file", "bntk predict dysp.json new.csv -o labels.csv"),
+        Example(
+            "with probabilities, beside the columns of the data", "bntk predict dysp.json new.csv --proba --keep all"
+        ),
+        Example("from standard input, by an embedded network", "cat new.csv | bntk predict asia - --target lung"),
+        Example("the label of least expected cost", "bntk predict dysp.json new.csv --costs costs.csv"),
+    ),
+    _add_options,
+    _run,
+)

@@ -1,0 +1,528 @@
+"""What the commands do is what the same calls do in Python."""
+
+import csv
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
+
+import bntk
+from bntk.cli.options import CLASSIFIERS, MULTI_CLASSIFIERS
+
+
+@pytest.fixture
+def ask(terminal):
+    """The JSON document that a line prints."""
+
+    def run(line):
+        code, out, err = terminal(f"{line} --json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return run
+
+
+@pytest.fixture
+def asia():
+    return bntk.datasets.asia()
+
+
+def frame_of(text):
+    """CSV text as a data frame, probabilities to the last bit."""
+    frame = pd.DataFrame(list(csv.DictReader(io.StringIO(text))))
+    return frame.astype({name: float for name in frame.columns if name.startswith("P(")})
+
+
+# ---- info ------------------------------------------------------------------------------------------------------------
+
+
+def test_info_tells_what_a_network_is(ask, asia):
+    found = ask("bntk info asia.bif")
+    assert found["kind"] == "network"
+    assert [v["name"] for v in found["variables"]] == list(asia.names)
+    assert [tuple(v["parents"]) for v in found["variables"]] == [asia.dag.parents(name) for name in asia.names]
+    assert [tuple(arc) for arc in found["arcs"]] == list(asia.dag.arcs)
+    assert found["parameters"] == asia.n_parameters
+    assert found["treewidth"] == 2  # of the chest clinic, known from the literature
+    assert found["rows_counted"] is None
+    assert ask("bntk info asia") == {**found, "file": "asia"}
+
+
+def test_info_tells_that_a_fitted_network_has_counts(ask, terminal):
+    assert terminal("bntk fit asia asia.csv -o fitted.json")[0] == 0
+    assert ask("bntk info fitted.json")["rows_counted"] == 600
+
+
+def test_info_tells_what_rows_are(ask):
+    frame = pd.read_csv("measured.csv")
+    found = ask("bntk info measured.csv")
+    columns = {column["name"]: column for column in found["columns"]}
+    assert found["rows"] == len(frame)
+    assert {name: column["kind"] for name, column in columns.items()} == {
+        **{"weight": "numbers", "height": "numbers"},
+        **{"colour": "labels", "kind": "labels"},
+    }
+    assert {name: column["missing"] for name, column in columns.items()} == frame.isna().sum().to_dict()
+    assert columns["weight"]["states"] == sorted(set(frame["weight"]))
+    assert found["complete_rows"] == len(frame.dropna())
+    assert found["missing_cells"] == frame.isna().sum().sum()
+
+
+def test_info_tells_what_a_classifier_is(ask):
+    found = ask("bntk info dysp.json")
+    loaded = bntk.load("dysp.json")
+    assert (found["model"], found["targets"]) == ("TAN", {"dysp": ["no", "yes"]})
+    assert found["features"] == ["asia", "tub", "smoke", "lung", "bronc", "either", "xray"]
+    assert [tuple(arc) for arc in found["arcs"]] == list(loaded.dag_.arcs)
+
+
+def test_a_file_goes_before_an_embedded_network_of_its_name(folder, terminal):
+    Path("asia").mkdir()
+    code, _, err = terminal("bntk info asia")
+    assert (code, err.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize("name", bntk.datasets.names())
+def test_every_embedded_network_has_an_info(name, ask):
+    assert len(ask(f"bntk info {name}")["variables"]) == len(bntk.datasets.network(name).names)
+
+
+# ---- learn and predict -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_saved_classifier_predicts_as_the_same_one_in_python(name, terminal):
+    assert terminal(f"bntk learn asia.csv --target dysp --model {name} -o model.json")[0] == 0
+    code, out, err = terminal("bntk predict model.json holes.csv --proba")
+    assert code == 0, err
+    train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
+    model = getattr(bntk, CLASSIFIERS[name].name)().fit(train.drop(columns="dysp"), train["dysp"])
+    found = frame_of(out)
+    X = new.drop(columns="dysp")
+    assert found["dysp"].tolist() == model.predict(X).tolist()
+    np.testing.assert_array_equal(found[["P(dysp=no)", "P(dysp=yes)"]], model.predict_proba(X))
+    known = new["dysp"].notna()
+    right = (found["dysp"] == new["dysp"])[known]
+    assert f"{right.sum()} of {len(right)} labels are right" in err
+
+
+@pytest.mark.parametrize("name", MULTI_CLASSIFIERS)
+def test_a_saved_classifier_of_two_classes_predicts_as_the_same_one_in_python(name, ask, terminal):
+    assert terminal(f"bntk learn asia.csv --target lung,bronc --model {name} -o model.json")[0] == 0
+    found = ask("bntk predict model.json holes.csv --proba")
+    train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
+    targets = ["lung", "bronc"]
+    kind = getattr(bntk, MULTI_CLASSIFIERS[name].name)
+    model = kind(base=bntk.TAN()) if "base" in kind().get_params() else kind()
+    model.fit(train.drop(columns=targets), train[targets])
+    X = new.drop(columns=targets)
+    assert [answer["target"] for answer in found["answers"]] == targets
+    labels = np.array([answer["labels"] for answer in found["answers"]]).T
+    assert labels.tolist() == np.asarray(model.predict(X)).tolist()
+    for answer, p in zip(found["answers"], model.predict_proba(X), strict=True):
+        np.testing.assert_array_equal(answer["probabilities"], p)
+
+
+@pytest.mark.parametrize("numeric", ["mdl", "width", "frequency", "gaussian", "kde"])
+def test_numbers_are_learned_and_predicted_as_in_python(numeric, ask, terminal):
+    assert terminal(f"bntk learn measured.csv --target kind --model nb --numeric {numeric} -o model.json")[0] == 0
+    frame = pd.read_csv("measured.csv")
+    X, y = frame.drop(columns="kind"), frame["kind"]
+    model = bntk.NaiveBayes(numeric=numeric).fit(X, y)
+    [answer] = ask("bntk predict model.json measured.csv --proba")["answers"]
+    np.testing.assert_array_equal(answer["probabilities"], model.predict_proba(X))
+    assert answer["accuracy"] == model.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"), [("01", [0, 1]), (["false", "true"], [False, True]), ("ab", ["a", "b"])]
+)
+def test_classes_may_be_numbers_and_truth_values(labels, classes, folder, ask):
+    rows = [f"u,{labels[0]}", f"v,{labels[1]}"] * 4 + ["u,", f",{labels[1]}"]
+    Path("rows.csv").write_text("x,c\n" + "\n".join(rows) + "\n")
+    assert ask("bntk learn rows.csv --target c --model nb -o model.json")["targets"] == {"c": classes}
+    [answer] = ask("bntk predict model.json rows.csv")["answers"]
+    assert answer["labels"][:4] == classes * 2
+    assert answer["accuracy"] == 1
+    accuracy = ask("bntk evaluate rows.csv --target c --model nb --folds 2")["models"][0]["metrics"]["accuracy"]
+    assert accuracy["mean"] > 0.5
+
+
+def test_columns_of_very_many_numbers_are_read(folder, ask):
+    numbers = np.arange(70_000)  # more than a variable may have states
+    pd.DataFrame({"x": numbers, "y": numbers / 7, "c": numbers > 35_000}).to_csv("many.csv", index=False)
+    columns = ask("bntk info many.csv")["columns"]
+    assert [len(column["states"]) for column in columns] == [70_000, 70_000, 2]
+    [answer] = _predicted(ask, "many.csv")
+    assert answer["accuracy"] == 1
+
+
+def _predicted(ask, name):
+    ask(f"bntk learn {name} --target c --model nb -o model.json")
+    return ask(f"bntk predict model.json {name}")["answers"]
+
+
+def test_options_reach_the_classifier(ask):
+    line = "bntk learn asia.csv --target dysp --prior bdeu:3 --missing state --seed 4 -o model.json --model"
+    ask(f"{line} kdb:k=1")
+    options = ask("bntk info model.json")["options"]
+    assert (options["k"], options["missing"], options["seed"]) == (1, "state", 4)
+    assert options["prior"] == repr(bntk.priors.BDeu(3.0))
+    ask("bntk learn asia.csv --target dysp --model ban --score bdeu:7 --max-parents 1 --prior 0 -o model.json")
+    options = ask("bntk info model.json")["options"]
+    assert (options["score"], options["max_parents"], options["prior"]) == (repr(bntk.scores.BDeu(7.0)), 1, 0)
+    ask("bntk learn asia.csv --target lung,bronc --model br --base nb --prior 2 -o model.json")
+    assert bntk.load("model.json").base.get_params()["prior"] == 2
+
+
+def test_constraints_hold_for_a_classifier_that_is_any_dag(ask):
+    found = ask("bntk learn asia.csv --target dysp --model dag --required 'asia->dysp' --max-parents 1 -o model.json")
+    heads = [head for _, head in found["arcs"]]
+    assert ["asia", "dysp"] in found["arcs"]
+    assert len(heads) == len(set(heads))
+
+
+def test_rows_come_in_their_order_whatever_columns_are_there(terminal):
+    frame = pd.read_csv("new.csv")
+    whole = terminal("bntk predict dysp.json new.csv --proba")[1].splitlines()
+    shuffled = np.random.default_rng(0).permutation(len(frame))
+    frame.iloc[shuffled, ::-1].to_csv("shuffled.csv", index=False)
+    lines = terminal("bntk predict dysp.json shuffled.csv --proba")[1].splitlines()
+    assert lines[1:] == [whole[1 + row] for row in shuffled]
+
+
+def test_a_column_that_is_not_there_is_missing_in_every_row(terminal):
+    frame = pd.read_csv("new.csv")
+    frame.assign(bronc=np.nan).to_csv("empty.csv", index=False)
+    frame.drop(columns="bronc").to_csv("narrow.csv", index=False)
+    _, empty, quiet = terminal("bntk predict dysp.json empty.csv --proba")
+    _, narrow, err = terminal("bntk predict dysp.json narrow.csv --proba")
+    assert empty == narrow
+    assert quiet == ""
+    assert "'bronc'" in err
+
+
+def test_costs_are_matched_by_name(terminal):
+    frame = pd.read_csv("new.csv")
+    model = bntk.load("dysp.json")
+    Path("costs.csv").write_text("true,yes,no\nno,1,0\nyes,0,5\n")  # not in the order of the classes
+    _, out, _ = terminal("bntk predict dysp.json new.csv --costs costs.csv")
+    assert out.split()[1:] == model.predict(frame, costs=[[0, 1], [5, 0]]).tolist()
+    assert out.split()[1:] != model.predict(frame).tolist()
+
+
+def test_a_network_predicts_a_target(terminal, asia):
+    frame = pd.read_csv("holes.csv")
+    _, out, _ = terminal("bntk predict asia.bif holes.csv --target lung --proba")
+    found = frame_of(out)
+    expected = asia.posterior(frame.drop(columns="lung"), "lung")
+    np.testing.assert_array_equal(found[["P(lung=no)", "P(lung=yes)"]], expected)
+    assert found["lung"].tolist() == expected.idxmax(axis=1).tolist()
+
+
+def test_a_network_of_intervals_cuts_numbers_by_itself(terminal):
+    assert terminal("bntk learn measured.csv --numeric frequency --bins 3 --missing drop -o model.bif")[0] == 0
+    frame = pd.read_csv("measured.csv")
+    complete = frame.dropna()
+    discretizer = bntk.Discretizer("frequency", n_bins=3).fit(frame.drop(columns="kind"))
+    expected = bntk.learn(discretizer.transform(complete.drop(columns="kind")).assign(kind=complete["kind"]))
+    assert bntk.load("model.bif").dag == expected.dag
+    posterior = expected.posterior(discretizer.transform(frame.drop(columns="kind")), "kind")
+    _, out, _ = terminal("bntk predict model.bif measured.csv --target kind")
+    assert out.split()[1:] == posterior.idxmax(axis=1).tolist()
+
+
+def test_predictions_stand_beside_columns_of_the_data(terminal):
+    assert terminal("bntk predict dysp.json holes.csv --keep all -o all.csv")[0] == 0
+    kept, frame = pd.read_csv("all.csv"), pd.read_csv("holes.csv")
+    pd.testing.assert_frame_equal(kept.drop(columns="dysp"), frame.drop(columns="dysp"))
+    _, out, _ = terminal("bntk predict dysp.json holes.csv --keep xray,asia")
+    assert out.splitlines()[0] == "xray,asia,dysp"
+
+
+def test_rows_without_a_class_are_left_out(ask, terminal):
+    frame = pd.read_csv("holes.csv")
+    _, _, err = terminal("bntk learn holes.csv --target dysp")
+    assert f"{frame['dysp'].isna().sum()} rows without a class" in err
+    assert ask("bntk learn holes.csv --target dysp")["rows"] == frame["dysp"].notna().sum()
+
+
+def test_learning_a_network_is_what_it_is_in_python(ask):
+    found = ask(
+        "bntk learn asia.csv --score bic --max-parents 2 --required 'xray->dysp' --forbidden 'bronc->dysp' "
+        "--tiers smoke,asia lung,tub,bronc --prior 0.5 -o found.json"
+    )
+    rows = bntk.read_table("asia.csv")
+    rules = {"required": [("xray", "dysp")], "forbidden": [("bronc", "dysp")], "max_parents": 2}
+    space = bntk.Space(rows.names, tiers=[["smoke", "asia"], ["lung", "tub", "bronc"]], **rules)
+    expected = bntk.learn(rows, "bic", space, prior=0.5)
+    assert bntk.load("found.json") == expected
+    assert [tuple(arc) for arc in found["arcs"]] == list(expected.dag.arcs)
+    assert found["score"] == bntk.score(expected.dag, rows, "bic") == expected.search_result.score
+    assert (found["score_name"], found["exact"], found["file"]) == ("bic", True, "found.json")
+
+
+@pytest.mark.parametrize(("shape", "most"), [("tree", 1), ("forest", 1), ("polytree", 7)])
+def test_shapes_of_networks(shape, most, ask):
+    found = ask(f"bntk learn asia.csv --model {shape} --score bic")
+    heads = [head for _, head in found["arcs"]]
+    assert max(heads.count(head) for head in heads) <= most
+    assert len(found["arcs"]) <= 7  # eight nodes without a cycle
+    assert shape != "tree" or len(found["arcs"]) == 7
+
+
+def test_missing_cells_in_a_network(ask, terminal):
+    _, _, err = terminal("bntk learn holes.csv")
+    assert err.count("\n") == 1
+    assert "--missing em" in err
+    assert terminal("bntk learn holes.csv --missing available")[2] == ""
+    rows = bntk.read_table("holes.csv")
+    assert ask("bntk learn holes.csv --missing drop")["rows"] == rows.drop_missing().n_rows
+    assert ask("bntk learn holes.csv --missing em -o em.json")["search"] == "structural EM"
+    assert bntk.load("em.json").is_close(bntk.structural_em(rows), 0.0)
+
+
+def test_fitting_is_what_it_is_in_python(terminal, ask, asia):
+    rows = pd.read_csv("asia.csv")
+    found = ask("bntk fit asia.bif asia.csv --prior 0.5 -o fitted.json")
+    expected = bntk.fit(asia.dag, rows, prior=0.5, variables=asia.variables)
+    assert bntk.load("fitted.json") == expected
+    assert found["log_likelihood"] == expected.log_likelihood(rows)
+    assert terminal("bntk fit 'smoke -> lung; smoke -> bronc' asia.csv -o small.json")[0] == 0
+    assert bntk.load("small.json") == bntk.fit("smoke -> lung; smoke -> bronc", rows)
+
+
+def test_fitting_by_em_is_what_it_is_in_python(terminal, ask, asia):
+    rows = pd.read_csv("holes.csv")
+    found = ask("bntk fit asia holes.csv --missing em --prior 1 -o em.json")
+    expected = bntk.fit_em(asia.dag, rows, 1, variables=asia.variables)
+    assert bntk.load("em.json").is_close(expected, 0.0)
+    assert found["converged"]
+    assert found["log_likelihood"] == pytest.approx(expected.log_likelihood(rows))
+    rows.drop(columns="either").to_csv("hidden.csv", index=False)
+    assert terminal("bntk fit asia hidden.csv --prior 1 --seed 3 -o hidden.json")[0] == 0
+    hidden = bntk.fit_em(asia.dag, rows.drop(columns="either"), 1, variables=asia.variables, seed=3)
+    assert bntk.load("hidden.json").is_close(hidden, 0.0)
+
+
+# ---- evaluate --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "scoring", "sign"),
+    [
+        ("accuracy", "accuracy", 1),
+        ("balanced-accuracy", "balanced_accuracy", 1),
+        ("f1", "f1_macro", 1),
+        ("mcc", "matthews_corrcoef", 1),
+        ("auc", "roc_auc_ovr", 1),
+        ("log-loss", "neg_log_loss", -1),
+    ],
+)
+def test_cross_validation_is_that_of_scikit_learn(metric, scoring, sign, ask):
+    found = ask(
+        f"bntk evaluate measured.csv --target kind --model nb --folds 4 --repeats 2 --seed 3 --metrics {metric}"
+    )
+    frame = pd.read_csv("measured.csv")
+    folds = RepeatedStratifiedKFold(n_splits=4, n_repeats=2, random_state=3)
+    X, y = frame.drop(columns="kind"), frame["kind"]
+    expected = sign * cross_val_score(bntk.NaiveBayes(), X, y, cv=folds, scoring=scoring)
+    of = found["models"][0]["metrics"][metric]
+    np.testing.assert_allclose(of["folds"], expected, rtol=1e-12)
+    assert of["mean"] == pytest.approx(expected.mean(), rel=1e-12)
+    assert of["standard_error"] == pytest.approx(expected.std(ddof=1) / np.sqrt(8), rel=1e-12)
+
+
+def test_the_brier_score_of_two_classes_is_twice_that_of_scikit_learn(ask):
+    found = ask("bntk evaluate asia.csv --target dysp --model nb --folds 4 --seed 3 --metrics brier")
+    frame = pd.read_csv("asia.csv")
+    folds = RepeatedStratifiedKFold(n_splits=4, n_repeats=1, random_state=3)
+    X, y = frame.drop(columns="dysp"), frame["dysp"] == "yes"
+    expected = -2 * cross_val_score(bntk.NaiveBayes(), X, y, cv=folds, scoring="neg_brier_score")
+    np.testing.assert_allclose(found["models"][0]["metrics"]["brier"]["folds"], expected, rtol=1e-10)
+
+
+def test_models_are_compared_fold_by_fold(ask):
+    found = ask("bntk evaluate asia.csv --target dysp --model nb tan --folds 5")
+    first, second = (np.array(model["metrics"]["accuracy"]["folds"]) for model in found["models"])
+    differences = second - first
+    assert found["models"][0]["difference"] is None
+    compared = found["models"][1]["difference"]
+    assert compared["mean"] == pytest.approx(differences.mean())
+    # Nadeau and Bengio: with 5 folds, test rows are a quarter of training rows
+    assert compared["standard_error"] == pytest.approx(differences.std(ddof=1) * np.sqrt(1 / 5 + 1 / 4))
+    assert 0 <= compared["p"] <= 1
+
+
+def test_the_p_value_is_that_of_the_corrected_t_test():
+    from scipy.stats import t
+
+    from bntk.cli.evaluate import difference
+
+    first, second = [0.8, 0.7, 0.9, 0.85], [0.82, 0.75, 0.91, 0.84]
+    found = difference(first, second, [(90, 30)] * 4)
+    statistic = found["mean"] / found["standard_error"]
+    assert found["p"] == pytest.approx(2 * t.sf(statistic, df=3))
+    assert difference(first, first, [(90, 30)] * 4) == {"mean": 0, "standard_error": 0, "p": 1}
+
+
+def test_several_classes_are_measured_by_the_measures_of_the_package(ask):
+    found = ask("bntk evaluate asia.csv --target lung,bronc --model br --base nb --folds 3 --metrics mean-accuracy")
+    frame = pd.read_csv("asia.csv")
+    Y, X = frame[["lung", "bronc"]], frame.drop(columns=["lung", "bronc"])
+    expected = []
+    for train, test in bntk.evaluation.MultilabelStratifiedKFold(3, seed=0).split(X, Y):
+        model = bntk.BinaryRelevance(base=bntk.NaiveBayes()).fit(X.iloc[train], Y.iloc[train])
+        expected.append(bntk.evaluation.mean_accuracy(Y.iloc[test], model.predict(X.iloc[test])))
+    assert found["models"][0]["metrics"]["mean-accuracy"]["folds"] == pytest.approx(expected)
+
+
+def test_a_class_that_some_folds_have_not_seen_is_counted_as_wrong(folder, ask):
+    rows = ["a,u", "a,u", "b,v", "b,v", "a,u", "b,w"]
+    Path("rare.csv").write_text("x,c\n" + "\n".join(rows) + "\n")
+    found = ask("bntk evaluate rare.csv --target c --model nb --folds 2 --metrics accuracy log-loss brier auc")
+    metrics = found["models"][0]["metrics"]
+    assert metrics["accuracy"]["mean"] < 1
+    assert all(np.isfinite(metrics[name]["mean"]) for name in ("log-loss", "brier"))
+
+
+# ---- query, plot, convert, sample ------------------------------------------------------------------------------------
+
+
+def test_queries_are_answered_as_in_python(ask, asia):
+    joint = ask("bntk query asia.bif lung tub --given xray=yes smoke=no --soft dysp=0.2,0.8")
+    expected = asia.query(["lung", "tub"], {"xray": "yes", "smoke": "no"}, {"dysp": [0.2, 0.8]})
+    assert joint["targets"] == ["lung", "tub"]
+    assert {tuple(row["states"].values()): row["p"] for row in joint["distribution"]} == expected.to_dict()
+    marginals = ask("bntk query asia --given xray=yes")["marginals"]
+    assert marginals == {name: of.to_dict() for name, of in asia.marginals({"xray": "yes"}).items()}
+    explanation = ask("bntk query asia --mpe --given dysp=yes")
+    assert explanation["states"] == dict(asia.mpe({"dysp": "yes"}))
+    assert ask("bntk query asia lung smoke --mpe --given dysp=yes")["states"] == dict(
+        asia.map(["lung", "smoke"], {"dysp": "yes"})
+    )
+    evidence = ask("bntk query asia --probability --given dysp=yes xray=no")
+    assert evidence["probability"] == asia.probability({"dysp": "yes", "xray": "no"})
+
+
+def test_evidence_may_be_one_of_several_states(folder, ask):
+    rows = {"size": ["s", "m", "l", "a,b"] * 5, "x=y": [1, 2] * 10}
+    network = bntk.fit(bntk.DAG(["size", "x=y"], [("size", "x=y")]), rows, prior=1)
+    network.save("sizes.json")
+    [row, _] = ask("bntk query sizes.json x=y --given size=s,m")["distribution"]
+    assert row["p"] == network.query("x=y", {"size": ["s", "m"]})[1]
+    [row, _] = ask("bntk query sizes.json x=y --given size=a,b")["distribution"]
+    assert row["p"] == network.query("x=y", {"size": "a,b"})[1]
+    [first, *_] = ask("bntk query sizes.json size --given x=y=2")["distribution"]
+    assert first["p"] == network.query("size", {"x=y": 2})[first["states"]["size"]]
+
+
+@pytest.mark.parametrize("suffix", ["bif", "json", "xmlbif", "net", "xdsl", "bif.gz"])
+def test_converting_keeps_the_network(suffix, terminal, asia):
+    assert terminal(f"bntk convert asia.bif there.{suffix}")[0] == 0
+    assert terminal(f"bntk convert there.{suffix} back.json")[0] == 0
+    assert bntk.load("back.json") == asia
+
+
+def test_converting_tells_what_is_lost(terminal):
+    terminal("bntk fit asia asia.csv -o fitted.json")
+    assert "names" in terminal("bntk convert asia asia.uai")[2]
+    assert "counts" in terminal("bntk convert fitted.json fitted.bif")[2]
+    assert terminal("bntk convert asia asia2.bif")[2] == ""
+
+
+def test_sampling_is_reproducible_and_that_of_python(terminal, asia):
+    _, first, _ = terminal("bntk sample asia -n 50 --seed 3 --given xray=yes")
+    assert terminal("bntk sample asia.bif -n 50 --seed 3 --given xray=yes")[1] == first
+    assert terminal("bntk sample asia -n 50 --seed 4 --given xray=yes")[1] != first
+    expected = asia.sample(50, seed=3, given={"xray": "yes"}).to_pandas()
+    assert frame_of(first).to_numpy().tolist() == expected.to_numpy().tolist()
+
+
+def test_sampling_leaves_cells_out(terminal):
+    terminal("bntk sample asia -n 2000 --missing 0.25 -o holes.csv")
+    assert pd.read_csv("holes.csv").isna().to_numpy().mean() == pytest.approx(0.25, abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.parquet", "rows.csv.gz"])
+def test_rows_are_written_in_the_format_of_the_suffix(name, terminal, ask, asia):
+    assert terminal(f"bntk sample asia -n 40 --seed 1 -o {name}")[0] == 0
+    table = bntk.read_table(name, variables=asia.variables)
+    assert np.array_equal(table.codes, asia.sample(40, seed=1).codes)
+    assert ask(f"bntk info {name}")["rows"] == 40
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_pictures_are_drawn_the_same_twice(suffix, start, terminal):
+    texts = []
+    for _ in range(2):
+        assert terminal(f"bntk plot asia --given xray=yes --target lung -o x.{suffix}")[0] == 0
+        texts.append(Path(f"x.{suffix}").read_bytes())
+    assert texts[0].startswith(start)
+    assert texts[0] == texts[1]
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_rows_come_from_standard_input(folder, ask, give_input):
+    expected = ask("bntk info asia.csv")
+    give_input(Path("asia.csv").read_bytes())
+    assert ask("bntk info -") == {**expected, "file": "standard input"}
+
+
+def test_an_error_in_standard_input_says_so(folder, terminal, give_input):
+    give_input(b"a,b\n1,2\n3\n")
+    assert terminal("bntk info -")[2].startswith("bntk: standard input, line 3: ")
+
+
+def test_separators_and_ways_to_write_missing_cells(folder, ask):
+    Path("x.csv").write_text("a b;c\n1;?\nNA;yes\n")
+    found = ask("bntk info x.csv --na ?,NA --sep ';'")
+    assert [(column["name"], column["missing"], column["states"]) for column in found["columns"]] == [
+        ("a b", 1, [1]),
+        ("c", 1, ["yes"]),
+    ]
+
+
+def test_columns_are_left_out(ask):
+    assert "lung" not in ask("bntk learn asia.csv --target dysp --ignore lung,xray")["features"]
+
+
+def test_gzipped_and_arff_rows(folder, ask):
+    Path("x.csv.gz").write_bytes(gzip.compress(b"a\n1\n2\n"))
+    assert ask("bntk info x.csv.gz")["rows"] == 2
+    Path("x.arff").write_text("@relation r\n@attribute c {u,v,w}\n@attribute x numeric\n@data\nu,1.5\nv,?\n")
+    found = ask("bntk info x.arff")
+    assert [column["states"] for column in found["columns"]] == [["u", "v", "w"], [1.5]]
+    assert ask("bntk learn x.arff --target c --model nb")["targets"] == {"c": ["u", "v"]}
+
+
+def test_a_file_is_replaced_and_keeps_its_permissions(folder, terminal):
+    Path("found.bif").write_text("old")
+    os.chmod("found.bif", 0o640)
+    assert terminal("bntk convert asia found.bif")[0] == 0
+    assert bntk.load("found.bif") == bntk.datasets.asia()
+    assert Path("found.bif").stat().st_mode & 0o777 == 0o640
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_a_link_stays_a_link(folder, terminal):
+    Path("link.bif").symlink_to("there.bif")
+    assert terminal("bntk convert asia link.bif")[0] == 0
+    assert Path("link.bif").is_symlink()
+    assert bntk.load("there.bif") == bntk.datasets.asia()
+
+
+def test_json_has_null_where_a_number_is_not_finite():
+    from bntk.cli.output import json_text
+
+    document = {"a": np.nan, "b": np.inf, "c": [np.float64(0.1), np.int64(3), np.array([1.5])], 1: (True, None)}
+    text = json_text(document)
+    assert json.loads(text) == {"a": None, "b": None, "c": [0.1, 3, [1.5]], "1": [True, None]}
