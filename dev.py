@@ -1,4 +1,4 @@
-"""Set-up and chores in one place: ``python3 dev.py demo | test | check``.
+"""Set-up and chores in one place: ``python3 dev.py demo | test | check | docs``.
 
 Needs Python 3.11 or newer and nothing else. It makes a virtual environment in ``.venv`` (kept for the next time),
 installs what the chore needs into it, and runs the chore there.
@@ -48,16 +48,24 @@ def test(*arguments: str) -> None:
 
 
 def check() -> None:
-    """Lint, formatting, types, the import contract, and the examples in the documentation."""
+    """Lint, formatting, types, the import contract, the examples in the documentation, and its site."""
     install("dev")
     run("ruff", "check", ".")
     run("ruff", "format", "--check", ".")
     run("mypy")
     run("lint-imports")
     run("pytest", "--doctest-glob=*.md", "README.md", "CONTRIBUTING.md", "docs")
+    docs()
 
 
-CHORES = {"demo": demo, "test": test, "check": check}
+def docs(*arguments: str) -> None:
+    """Build the documentation in docs/_build/html; a warning is an error."""
+    install("dev")
+    strict = ("--fail-on-warning", "--keep-going", "--fresh-env", "--quiet")
+    run("sphinx-build", *strict, *arguments, "docs", "docs/_build/html")
+
+
+CHORES = {"demo": demo, "test": test, "check": check, "docs": docs}
 
 if __name__ == "__main__":
     if sys.version_info < (3, 11):  # noqa: UP036

@@ -1,1 +1,1 @@
-"""Measurements, each runnable as ``python -m benchmarks.NAME``."""
+"""Measurements: all by ``python -m benchmarks``, each by ``python -m benchmarks.NAME``."""

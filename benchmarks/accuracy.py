@@ -12,7 +12,6 @@ classifier; its K2 search with at most two parents, the class and another, is th
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 import bntk
+from benchmarks.report import table
 
 Maker = Callable[[], object]
 
@@ -87,25 +87,21 @@ def compare(options: argparse.Namespace) -> None:
             if (name, column) not in weka.index:
                 continue
             theirs = weka.loc[(name, column)]
-            start = time.perf_counter()
             ours = accuracies(make, X, y, folds)
-            seconds = time.perf_counter() - start
             error = np.hypot(ours.std(ddof=1), theirs["fold_acc_sd"]) / np.sqrt(10)
             sizes = np.bincount(folds)[np.unique(folds)]
             mean = float(np.average(ours, weights=sizes))
             difference = mean - theirs["accuracy_pct"]
-            lines.append(
-                (name, short, mean, theirs["accuracy_pct"], difference, difference / max(error, 1e-9), seconds)
-            )
-            if options.details:
-                print(f"{name:<15}{short:<10}{mean:8.2f}{theirs['accuracy_pct']:8.2f}{difference:+8.2f}"
-                      f"{difference / max(error, 1e-9):+7.1f}{seconds:8.2f}", flush=True)  # fmt: skip
-    frame = pd.DataFrame(lines, columns=["set", "classifier", "bntk", "weka", "difference", "errors", "seconds"])
-    print(f"\n{'':10}{'sets':>6}{'bntk':>9}{'Weka':>9}{'worst, in standard errors':>28}{'seconds':>10}")
+            lines.append((name, short, mean, theirs["accuracy_pct"], difference, difference / max(error, 1e-9)))
+    frame = pd.DataFrame(lines, columns=["set", "classifier", "bntk", "weka", "difference", "errors"])
+    if options.details:
+        print(frame.round(2).to_string(index=False), end="\n\n")
+    rows = []
     for short, part in frame.groupby("classifier", sort=False):
         worst = part.loc[part["errors"].idxmin()]
-        print(f"{short:10}{len(part):6}{part['bntk'].mean():9.2f}{part['weka'].mean():9.2f}"
-              f"{worst['errors']:+12.1f} ({worst['set']}){'':4}{part['seconds'].sum():10.1f}")  # fmt: skip
+        means = [f"{part[column].mean():.2f}" for column in ("bntk", "weka")]
+        rows.append([str(short), str(len(part)), *means, f"{worst['errors']:+.1f} ({worst['set']})"])
+    print(table(["classifier", "sets", "bntk", "Weka", "worst, standard errors"], rows))
 
 
 def main() -> None:

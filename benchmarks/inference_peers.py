@@ -1,15 +1,8 @@
-"""The peers of benchmarks.inference, each run in a process of its own that ends at its time or memory limit."""
+"""The peers of benchmarks.inference: generators for :func:`benchmarks.measure.run_peer`."""
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
-import logging
-import multiprocessing
-import resource
-import time
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,59 +10,8 @@ import numpy as np
 import pandas as pd
 
 import bntk
-
-MEMORY = 14 * 2**30  # of a peer's process
-Marks = list[tuple[float, Any]]  # seconds and answer of each piece of work that was finished
-
-
-def network_path(name: str) -> Path:
-    """A network among the files of an installed pgmpy."""
-    found = importlib.util.find_spec("pgmpy")
-    if found is None or not found.submodule_search_locations:
-        raise SystemExit('this benchmark reads networks from pgmpy: pip install "bntk[bench]"')
-    return Path(found.submodule_search_locations[0]) / "utils" / "example_models" / f"{name}.bif.gz"
-
-
-def installed(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
-
-
-def finished_within(seconds: float, work: Callable[..., Iterator[Any]], *arguments: Any) -> Marks:
-    """What a generator yields in a process of its own, with the seconds for each; cut off at the limit.
-
-    The first value says that the preparation is over; the clock of the limit starts there, and it is not returned.
-    """
-    context = multiprocessing.get_context("spawn")
-    receive, send = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(send, work, arguments), daemon=True)
-    process.start()
-    send.close()
-    marks: Marks = []
-    with contextlib.suppress(EOFError):
-        if receive.poll(120):
-            receive.recv()
-            end = time.perf_counter() + seconds
-            while receive.poll(max(0.0, end - time.perf_counter())):
-                marks.append(receive.recv())
-    process.kill()
-    process.join()
-    return marks
-
-
-def _child(send: Any, work: Callable[..., Iterator[Any]], arguments: tuple[Any, ...]) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    warnings.simplefilter("ignore")
-    logging.disable(logging.WARNING)
-    steps = work(*arguments)
-    while True:
-        start = time.perf_counter()
-        try:
-            answer = next(steps)
-        except (StopIteration, MemoryError):
-            break
-        send.send((time.perf_counter() - start, answer))
-    send.close()
-
+from benchmarks.parameters import with_plain_labels
+from bntk.io.files import read_text
 
 # ---- pyAgrum ---------------------------------------------------------------------------------------------------------
 
@@ -90,11 +32,11 @@ def as_pyagrum(network: bntk.BayesianNetwork) -> Any:
     return peer
 
 
-def pyagrum_marginals(name: str, evidence: list[dict[str, int]]) -> Iterator[Any]:
+def pyagrum_marginals(path: Path, evidence: list[dict[str, int]]) -> Iterator[Any]:
     """All posteriors of each evidence set, one after another in one array."""
     import pyagrum
 
-    network = bntk.load(network_path(name))
+    network = bntk.load(path)
     engine = pyagrum.LazyPropagation(as_pyagrum(network))
     yield None
     for findings in evidence:
@@ -103,11 +45,24 @@ def pyagrum_marginals(name: str, evidence: list[dict[str, int]]) -> Iterator[Any
         yield np.concatenate([engine.posterior(v).toarray() for v in network.names])
 
 
-def pyagrum_rows(name: str, codes: np.ndarray, target: int, chunk: int) -> Iterator[Any]:
+def pyagrum_queries(path: Path, questions: list[tuple[str, dict[str, int]]]) -> Iterator[Any]:
+    """The posterior of one variable for each question."""
+    import pyagrum
+
+    engine = pyagrum.LazyPropagation(as_pyagrum(bntk.load(path)))
+    yield None
+    for target, findings in questions:
+        engine.setEvidence(findings)
+        engine.setTargets({target})
+        engine.makeInference()
+        yield engine.posterior(target).toarray()
+
+
+def pyagrum_rows(path: Path, codes: np.ndarray, target: int, chunk: int) -> Iterator[Any]:
     """The posterior of one variable for rows of codes, some rows at a time."""
     import pyagrum
 
-    network = bntk.load(network_path(name))
+    network = bntk.load(path)
     engine = pyagrum.LazyPropagation(as_pyagrum(network))
     engine.addTarget(network.names[target])
     cards = [v.n_states for v in network.variables]
@@ -121,11 +76,11 @@ def pyagrum_rows(name: str, codes: np.ndarray, target: int, chunk: int) -> Itera
         yield np.array(answers)
 
 
-def pyagrum_em(name: str, frame: pd.DataFrame, iterations: int) -> Iterator[Any]:
+def pyagrum_em(path: Path, frame: pd.DataFrame, iterations: int) -> Iterator[Any]:
     """The number of iterations that EM has run; it is allowed so many."""
     import pyagrum
 
-    network = bntk.load(network_path(name))
+    network = bntk.load(path)
     template = pyagrum.BayesNet()
     for variable in network.variables:
         template.add(pyagrum.LabelizedVariable(variable.name, variable.name, [str(s) for s in variable.states]))
@@ -143,31 +98,43 @@ def pyagrum_em(name: str, frame: pd.DataFrame, iterations: int) -> Iterator[Any]
 # ---- pgmpy and pybnesian ---------------------------------------------------------------------------------------------
 
 
-def pgmpy_marginals(name: str, evidence: list[dict[str, int]]) -> Iterator[Any]:
-    """All posteriors of each evidence set by variable elimination, asked for at once."""
+def pgmpy_engine(path: Path) -> Any:
     from pgmpy.inference import VariableElimination
     from pgmpy.readwrite import BIFReader
 
-    network = bntk.load(network_path(name))
-    text = bntk.io.files.read_text(network_path(name))
-    model = BIFReader(string=text).get_model()
-    engine = VariableElimination(model)
+    return VariableElimination(BIFReader(string=read_text(path)).get_model())
+
+
+def pgmpy_marginals(path: Path, evidence: list[dict[str, int]]) -> Iterator[Any]:
+    """All posteriors of each evidence set by variable elimination, one after another."""
+    network = bntk.load(path)
+    engine = pgmpy_engine(path)
     yield None
     for findings in evidence:
         known = {v: str(network.variable(v).states[s]) for v, s in findings.items()}
-        rest = [v for v in network.names if v not in known]
-        for variable in rest:
-            engine.query([variable], known, show_progress=False)
+        for variable in network.names:
+            if variable not in known:
+                engine.query([variable], known, show_progress=False)
         yield None
 
 
-def pybnesian_sample(name: str, n: int, repeats: int) -> Iterator[Any]:
+def pgmpy_queries(path: Path, questions: list[tuple[str, dict[str, int]]]) -> Iterator[Any]:
+    """The posterior of one variable for each question, in the order of our states."""
+    network = bntk.load(path)
+    engine = pgmpy_engine(path)
+    yield None
+    for target, findings in questions:
+        known = {v: str(network.variable(v).states[s]) for v, s in findings.items()}
+        found = engine.query([target], known, show_progress=False)
+        states = [found.state_names[target].index(str(state)) for state in network.variable(target).states]
+        yield found.values[states]
+
+
+def pybnesian_sample(path: Path, n: int, repeats: int) -> Iterator[Any]:
     """The number of rows drawn, after each draw."""
     from pybnesian import DiscreteBN
 
-    from benchmarks.parameters import with_plain_labels
-
-    network = bntk.load(network_path(name))
+    network = bntk.load(path)
     peer = DiscreteBN(list(network.names), list(network.dag.arcs))
     peer.fit(with_plain_labels(network.sample(50_000, seed=1).to_pandas()))
     yield None

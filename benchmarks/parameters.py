@@ -1,43 +1,22 @@
-"""Parameters of alarm from 1,000,000 rows: bntk beside pybnesian, pgmpy and pyAgrum, in one run on the same data.
+"""Parameters of alarm from 1,000,000 rows: bntk beside pybnesian, pgmpy and pyAgrum.
 
-python -m benchmarks.parameters [--quick]        (peers: pip install "bntk[bench]"; those absent are skipped)
-
-The network is the alarm.bif.gz that pgmpy's wheel carries. Peers get a pandas frame of categorical columns; bntk is
-measured from that frame (coding included) and from its own coded table. All likelihoods are checked to agree.
+python -m benchmarks.parameters [--quick]
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
-import logging
-import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import bntk
+from benchmarks import report
+from benchmarks.measure import Options, best, run_peer
+from benchmarks.report import Section
 
-
-def alarm() -> bntk.BayesianNetwork:
-    """The alarm network from the files of an installed pgmpy."""
-    found = importlib.util.find_spec("pgmpy")
-    if found is None or not found.submodule_search_locations:
-        raise SystemExit('this benchmark reads alarm.bif.gz from pgmpy: pip install "bntk[bench]"')
-    return bntk.load(Path(found.submodule_search_locations[0]) / "utils" / "example_models" / "alarm.bif.gz")
-
-
-def best(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Shortest wall time of several runs, and the last result."""
-    times, result = [], None
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = work()
-        times.append(time.perf_counter() - start)
-    return min(times), result
+TITLE = "Parameters"
 
 
 def with_plain_labels(frame: pd.DataFrame) -> pd.DataFrame:
@@ -49,23 +28,32 @@ def with_plain_labels(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(plain)
 
 
-def fit_pybnesian(dag: bntk.DAG, frame: pd.DataFrame) -> Any:
+# ---- peers: after each fit, something to compare ---------------------------------------------------------------------
+
+
+def fit_pybnesian(dag: bntk.DAG, frame: pd.DataFrame) -> Iterator[Any]:
     from pybnesian import DiscreteBN
 
-    network = DiscreteBN(list(dag.nodes), list(dag.arcs))
-    network.fit(frame)
-    return network
+    frame = with_plain_labels(frame)
+    yield None
+    for _ in range(3):
+        network = DiscreteBN(list(dag.nodes), list(dag.arcs))
+        network.fit(frame)
+        yield None
+    yield network.slogl(frame)
 
 
-def fit_pgmpy(dag: bntk.DAG, frame: pd.DataFrame) -> Any:
+def fit_pgmpy(dag: bntk.DAG, frame: pd.DataFrame) -> Iterator[Any]:
     from pgmpy.models import DiscreteBayesianNetwork
 
+    frame = with_plain_labels(frame)
+    yield None
     network = DiscreteBayesianNetwork(list(dag.arcs))
     network.fit(frame)
-    return network
+    yield [(cpd.variables, cpd.state_names, cpd.values) for cpd in network.get_cpds()]
 
 
-def fit_pyagrum(dag: bntk.DAG, frame: pd.DataFrame) -> Any:
+def fit_pyagrum(dag: bntk.DAG, frame: pd.DataFrame) -> Iterator[Any]:
     import pyagrum
 
     template = pyagrum.BayesNet()
@@ -73,59 +61,54 @@ def fit_pyagrum(dag: bntk.DAG, frame: pd.DataFrame) -> Any:
         template.add(pyagrum.LabelizedVariable(name, name, [str(c) for c in frame[name].cat.categories]))
     for arc in dag.arcs:
         template.addArc(*arc)
-    return pyagrum.BNLearner(frame, template).learnParameters(template.dag())
+    yield None
+    pyagrum.BNLearner(frame, template).learnParameters(template.dag())
+    yield None
 
 
-PEERS: dict[str, tuple[str, Callable[[bntk.DAG, pd.DataFrame], Any]]] = {
-    "pybnesian": ("pybnesian", fit_pybnesian),
-    "pgmpy": ("pgmpy", fit_pgmpy),
-    "pyAgrum": ("pyagrum", fit_pyagrum),
-}
-
-
-def check_pgmpy(peer: Any, ours: bntk.BayesianNetwork) -> float:
-    """Largest difference of an entry; pgmpy may order states its own way."""
+def difference(tables: list[Any], ours: bntk.BayesianNetwork) -> float:
+    """Largest difference of an entry from pgmpy's, which may order states its own way."""
     worst = 0.0
-    for cpd in peer.get_cpds():
-        cpt = ours.cpt(cpd.variable).reorder(cpd.variables[1:])
-        order = [[v.states.index(s) for s in cpd.state_names[v.name]] for v in cpt.family]
-        worst = max(worst, float(np.abs(np.moveaxis(cpd.values, 0, -1) - cpt.values[np.ix_(*order)]).max()))
+    for names, states, values in tables:
+        cpt = ours.cpt(names[0]).reorder(names[1:])
+        order = [[v.states.index(s) for s in states[v.name]] for v in cpt.family]
+        worst = max(worst, float(np.abs(np.moveaxis(values, 0, -1) - cpt.values[np.ix_(*order)]).max()))
     return worst
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="20,000 rows")
-    rows = 20_000 if parser.parse_args().quick else 1_000_000
-    logging.disable(logging.WARNING)
-
-    truth = alarm()
+def alarm_parameters(options: Options) -> Section:
+    rows = options.pick(1_000_000, 20_000)
+    truth = bntk.load(options.network("alarm"))
     table = truth.sample(rows, seed=0)
-    frame = with_plain_labels(table.to_pandas())
-    dag = truth.dag
-    print(f"parameters of alarm (37 tables) from {rows:,} rows, best of several runs, {bntk.n_threads()} threads\n")
-    start = time.perf_counter()
-    bntk.fit(dag, table.take(slice(1000)))
-    print(f"first call in this process, compile or load of the kernels included: {time.perf_counter() - start:.2f} s\n")
+    frame, dag = table.to_pandas(), truth.dag
+    section = Section(
+        "Parameters of alarm",
+        f"The 37 tables of alarm from {rows:,} rows, without smoothing. All get a pandas frame of categorical "
+        "columns; bntk is measured from its own coded table, too. pgmpy and pyAgrum run once.",
+        ["", "time", "beside bntk, from the frame", "from the coded table"],
+    )
+    bntk.fit(dag, table.take(slice(1000)))  # compiles
+    coded, ours = best(lambda: bntk.fit(dag, table), 9)
+    framed, _ = best(lambda: bntk.fit(dag, frame), 5)
+    section.add("bntk, coded table", coded, "", "")
+    section.add("bntk, pandas frame", framed, "", "")
+    for name, fit in (("pybnesian", fit_pybnesian), ("pgmpy", fit_pgmpy), ("pyAgrum", fit_pyagrum)):
+        peer = run_peer(name, 60, fit, dag, frame)
+        time = peer.part(lambda answer: not isinstance(answer, float)).shortest()
+        if name == "pybnesian" and len(peer.marks) == 4:
+            off = abs(peer.answers[-1] / ours.log_likelihood(table) - 1)
+            section.remarks.append(f"The log-likelihood is pybnesian's to a relative {off:.0e}.")
+        if name == "pgmpy" and peer.answers:
+            section.remarks.append(
+                f"Largest difference from an entry of pgmpy's tables: {difference(peer.answers[0], ours):.0e}."
+            )
+        section.add(
+            name, time, section.ratio("alarm", name, time, framed), section.ratio("alarm, coded", name, time, coded)
+        )
+    return section
 
-    seconds, ours = best(lambda: bntk.fit(dag, table), 7)
-    results = {"bntk, coded table": seconds}
-    results["bntk, pandas frame"] = best(lambda: bntk.fit(dag, frame), 5)[0]
-    reference = ours.log_likelihood(table)
-    for name, (module, fit) in PEERS.items():
-        if importlib.util.find_spec(module) is None:
-            print(f"{name} is not installed: skipped")
-            continue
-        results[name], peer = best(lambda fit=fit: fit(dag, frame), 3 if name == "pybnesian" else 1)
-        if name == "pybnesian":
-            print(f"log-likelihood: bntk {reference:.6f}, pybnesian {peer.slogl(frame):.6f}")
-        if name == "pgmpy":
-            print(f"largest difference from a table entry of pgmpy: {check_pgmpy(peer, ours):.1e}")
-    print(f"\n{'':<22}{'seconds':>9}{'/ bntk, frame':>15}{'/ bntk, coded':>15}")
-    for name, seconds in results.items():
-        ratios = [seconds / results[key] for key in ("bntk, pandas frame", "bntk, coded table")]
-        print(f"{name:<22}{seconds:>9.3f}{ratios[0]:>15.1f}{ratios[1]:>15.1f}")
 
+PARTS = {"parameters": alarm_parameters}
 
 if __name__ == "__main__":
-    main()
+    report.main()

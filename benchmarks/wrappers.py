@@ -1,25 +1,16 @@
 """Searches for classifiers: bntk beside what was recorded of R's bnclassify, and how their cost grows.
 
-python -m benchmarks.wrappers [--quick]
-
-1. The wrapper searches, by accuracy in ten folds, on generated data with the shape of that on which bnclassify 0.4.8
-   was timed once (CPU seconds, one run each, other data of this shape; R is not needed here). Ours are wall seconds
-   with everything compiled, the shortest of several runs. The number of steps depends on the data, so the time for each
-   candidate is given, too.
-2. The time for one candidate structure with 20 to 200 features, when it is first seen and when it is seen again (in a
-   later step of a search): it should not depend on their number.
-3. Sahami's k-dependence and its selective form.
+python -m benchmarks.wrappers [--quick] [--only wrappers candidates dependence]
 """
 
 from __future__ import annotations
 
-import argparse
-import math
-
 import numpy as np
 
 import bntk
-from benchmarks.parameters import best
+from benchmarks import report
+from benchmarks.measure import Options, Time, best
+from benchmarks.report import Section
 from bntk.graph.dag import DAG
 from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
@@ -28,7 +19,8 @@ from bntk.learning.scores import Accuracy
 from bntk.learning.search import BackwardJoining, ForwardJoining, GreedyAdditions, Search, SuperparentAdditions
 from bntk.learning.space import Space
 
-# Seconds of bnclassify, by rows and features.
+TITLE = "Wrapper searches"
+# CPU seconds of bnclassify 0.4.8, by rows and features; one run each, on other data of this shape.
 RECORDED = {
     (1_000, 20): {"fssj": 0.48, "bsej": 3.7, "tan_hcsp": 0.68, "tan_hc": 3.0, "kdb(2)": 6.4},
     (10_000, 50): {"tan_hcsp": 3.9},
@@ -64,66 +56,76 @@ def space_for(name: str, table: bntk.Table) -> Space:
     return spaces.kdb(features, target, 2) if name == "kdb(2)" else spaces.fan(features, target)
 
 
-def compare(quick: bool) -> None:
+def wrappers(options: Options) -> Section:
+    section = Section(
+        "Searches by accuracy in ten folds",
+        "Features of 3 states, 2 classes. bnclassify 0.4.8 is not run here: its CPU seconds were recorded once, on a "
+        "machine of the same kind and other data of the same shape. The number of steps depends on the data and "
+        "that of bnclassify's runs was not recorded, so the ratios say how the two compare in size, no more.",
+        ["data", "search", "bntk", "bnclassify, recorded", "ratio", "steps", "candidates", "time for each"],
+    )
     for (n_rows, n_features), recorded in RECORDED.items():
         table = generate(n_rows, n_features)
-        print(f"\n{n_rows:,} rows, {n_features} features of 3 states, 2 classes, 10 folds")
-        print(f"{'':<12}{'seconds':>9}{'bnclassify':>12}{'ratio':>8}{'steps':>7}{'candidates':>12}{'us each':>9}")
-        for name, search in SEARCHES.items():
-            if quick and n_rows > 1_000 and name not in recorded:
-                continue
-            space, score = space_for(name, table), Accuracy(target="class")
-            learn_structure(table, score, space, search)  # compile
-            seconds, found = best(lambda: learn_structure(table, score, space, search), 5)  # noqa: B023
-            peer = recorded.get(name)
-            beside = f"{peer:>12.2f}{peer / seconds:>7.0f}x" if peer else f"{'':>20}"
-            each = 1e6 * seconds / found.n_evaluated
-            print(f"{name:<12}{seconds:>9.4f}{beside}{len(found.trace) - 1:>7}{found.n_evaluated:>12,}{each:>9.0f}")
+        for name in recorded:
+            search, space, score = SEARCHES[name], space_for(name, table), Accuracy(target="class")
+            learn_structure(table, score, space, search)  # compiles
+            ours, found = best(lambda: learn_structure(table, score, space, search), options.pick(7, 3))  # noqa: B023
+            peer, case = Time(recorded[name]), f"{n_rows:,} x {n_features}"
+            ratio = section.ratio(f"{case}, {name}", "bnclassify, recorded", peer, ours)
+            steps = len(found.trace) - 1
+            section.add(case, name, ours, peer, ratio, steps, f"{found.n_evaluated:,}", ours / found.n_evaluated)
+    return section
 
 
-def growth() -> None:
-    print("\none candidate (an arc between two features of naive Bayes), 2,000 rows, 10 folds")
-    print(f"{'features':>9}{'candidates':>12}{'us each':>9}{'again':>9}")
-    for n_features in (20, 50, 100, 200):
+def candidates(options: Options) -> Section:
+    section = Section(
+        "One candidate structure",
+        "An arc between two features of naive Bayes, judged by accuracy in ten folds, 2,000 rows: the first time, "
+        "and when a later step asks for it again. It should not depend on the number of features.",
+        ["features", "candidates", "first", "again"],
+        axes=("features", "seconds for a candidate"),
+    )
+    for n_features in options.pick((20, 50, 100, 200), (20, 50)):
         table = generate(2_000, n_features)
         *features, target = table.names
         dag = DAG(table.names, [(target, name) for name in features])
         moves = spaces.fan(features, target).walk(dag).moves()
         moves = moves[np.random.default_rng(0).permutation(len(moves))[:2_000]]
         moves = moves[np.lexsort(moves.T)]
-        seconds = {"first": math.inf, "again": math.inf}
-        for _ in range(5):
+        runs: list[list[float]] = []
+        for _ in range(6):
             evaluator = Accuracy(target=target).evaluator(TableCounter(table), dag)
             evaluator.total()
-            for when in seconds:
-                seconds[when] = min(seconds[when], best(lambda: evaluator.gains(moves), 1)[0])  # noqa: B023
-        each = [f"{1e6 * value / len(moves):>9.1f}" for value in seconds.values()]
-        print(f"{n_features:>9}{len(moves):>12,}{''.join(each)}")
+            runs.append([best(lambda: evaluator.gains(moves), 1)[0].seconds for _ in range(2)])  # noqa: B023
+        first, again = (Time(seconds) / len(moves) for seconds in np.min(runs, axis=0))
+        section.add(n_features, f"{len(moves):,}", first, again)
+        section.point("first", n_features, first)
+        section.point("again", n_features, again)
+    return section
 
 
-def dependence(quick: bool) -> None:
-    shapes = [(10_000, 50)] if quick else [(10_000, 50), (100_000, 100)]
-    print("\nk-dependence, 3 states, 2 classes: seconds to fit")
-    print(f"{'rows':>9}{'features':>9}{'pairs':>9}{'KDB(2)':>9}{'SelectiveKDB(5)':>17}")
-    for n_rows, n_features in shapes:
+def dependence(options: Options) -> Section:
+    section = Section(
+        "K-dependence",
+        "Features of 3 states, 2 classes: counting all pairs given the class, fitting KDB(2), and fitting "
+        "SelectiveKDB(5), which chooses the number of features and of parents by leave-one-out.",
+        ["data", "pairs", "KDB(2)", "SelectiveKDB(5)"],
+    )
+    for n_rows, n_features in options.pick([(10_000, 50), (100_000, 100)], [(10_000, 50)]):
         table = generate(n_rows, n_features)
-        features = table.select(table.names[:-1])
-        y = np.asarray(table.column("class"))
-        bntk.KDB(2).fit(features, y)
-        pairs, _ = best(lambda: TableCounter(table).pairs("class"), 3)  # noqa: B023
-        plain, _ = best(lambda: bntk.KDB(2).fit(features, y), 3)  # noqa: B023
-        selective, _ = best(lambda: bntk.SelectiveKDB(5).fit(features, y), 1)  # noqa: B023
-        print(f"{n_rows:>9,}{n_features:>9}{pairs:>9.3f}{plain:>9.3f}{selective:>17.3f}")
+        X, y = table.select(table.names[:-1]), np.asarray(table.column("class"))
+        for classifier in (bntk.KDB(2), bntk.SelectiveKDB(5)):
+            classifier.fit(X.take(slice(500)), y[:500])  # compiles
+        section.add(
+            f"{n_rows:,} x {n_features}",
+            best(lambda: TableCounter(table).pairs("class"))[0],  # noqa: B023
+            best(lambda: bntk.KDB(2).fit(X, y))[0],  # noqa: B023
+            best(lambda: bntk.SelectiveKDB(5).fit(X, y), 1)[0],  # noqa: B023
+        )
+    return section
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="smaller data")
-    quick = parser.parse_args().quick
-    compare(quick)
-    growth()
-    dependence(quick)
-
+PARTS = {"wrappers": wrappers, "candidates": candidates, "dependence": dependence}
 
 if __name__ == "__main__":
-    main()
+    report.main()

@@ -41,6 +41,8 @@ class BayesianNetwork:
         :class:`NoisyOr`). Parent axes may come in any order; they are put in the order of the nodes.
     prior : Prior, optional
         What the parameters were estimated with; kept for :meth:`update`.
+    positions : mapping, optional
+        Where nodes are drawn, ``{name: (x, y)}``, in units of the file or program that they are from.
 
     Examples
     --------
@@ -60,10 +62,12 @@ class BayesianNetwork:
         cpts: Iterable[LocalDistribution] | Mapping[str, LocalDistribution],
         *,
         prior: Prior | None = None,
+        positions: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
         self._dag = DAG.parse(dag) if isinstance(dag, str) else dag
         self._cpts = _ordered_cpts(self._dag, cpts)
         self._prior = prior
+        self._positions = None if positions is None else _checked_positions(self._dag, positions)
         # What upper layers derive from this network and want to keep, by their own keys.
         self._cache: dict[Any, Any] = {}
 
@@ -107,6 +111,11 @@ class BayesianNetwork:
     def prior(self) -> Prior | None:
         """The prior behind the estimates, or None."""
         return self._prior
+
+    @property
+    def positions(self) -> dict[str, tuple[float, float]] | None:
+        """Where nodes are drawn, (x, y) by name, as a file said; not all need to have one. None if nothing is known."""
+        return None if self._positions is None else dict(self._positions)
 
     @property
     def search_result(self) -> SearchResult | None:
@@ -525,7 +534,7 @@ class BayesianNetwork:
             CPT(cpt.child, np.eye(cpt.child.n_states)[set_to[node]]) if node in set_to else cpt
             for node, cpt in enumerate(self._cpts)
         ]
-        return BayesianNetwork(self._dag.do(*interventions), cpts)
+        return BayesianNetwork(self._dag.do(*interventions), cpts, positions=self._positions)
 
     # ---- views -----------------------------------------------------------------------------------------------
 
@@ -541,12 +550,22 @@ class BayesianNetwork:
 
         save(self, path)
 
-    def plot(self, given: Mapping[str, Any] | None = None, **options: Any) -> Any:
+    def plot(
+        self,
+        given: Mapping[str, Any] | None = None,
+        *,
+        target: str | Iterable[str] = (),
+        strengths: Any = None,
+        bars: bool | Iterable[str] | None = None,
+        highlight: str | Iterable[str] = (),
+        ax: Any = None,
+        title: str | None = None,
+        layout: str = "auto",
+    ) -> Any:
         """Draw the network; with evidence, the posterior of every variable as bars inside its node.
 
-        The options are those of :func:`bntk.viz.plot_network`: ``target`` and ``highlight`` colour nodes,
-        ``strengths="mi"`` or bootstrap strengths set the width of arcs, ``bars``, ``ax``, ``title`` and ``layout``.
-        Returns matplotlib Axes.
+        See :func:`bntk.viz.plot_network`: ``target`` and ``highlight`` colour nodes, ``strengths="mi"`` or bootstrap
+        strengths set the width of arcs. Returns matplotlib Axes.
 
         Examples
         --------
@@ -555,7 +574,17 @@ class BayesianNetwork:
         """
         from bntk.viz.network import plot_network
 
-        return plot_network(self, given, **options)
+        return plot_network(
+            self,
+            given,
+            target=target,
+            strengths=strengths,
+            bars=bars,
+            highlight=highlight,
+            ax=ax,
+            title=title,
+            layout=layout,
+        )
 
     def _repr_svg_(self) -> str | None:
         from bntk.viz.notebook import structure_svg
@@ -600,6 +629,16 @@ class BayesianNetwork:
         ]
         hidden = len(self._cpts) - most
         return "\n".join([head, *lines, *([f"  ... {hidden:,} more variables"] if hidden > 0 else [])])
+
+
+def _checked_positions(dag: DAG, positions: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
+    found = {}
+    for name, place in positions.items():
+        dag.index(name)
+        if len(place) != 2 or not all(math.isfinite(number) for number in place):
+            raise NetworkError(f"the position of {name!r} must be two finite numbers, x and y; got {place!r}")
+        found[name] = float(place[0]), float(place[1])
+    return {name: found[name] for name in dag.nodes if name in found}
 
 
 def _limits(max_entries: int | None) -> dict[str, int]:

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ Ints = NDArray[np.int64]
 ROWS = 1 << 15
 # Features are looked up in groups with at most so many configurations; their tables then stay in the first-level cache.
 MOST_SLOTS = 256
+# Tables with more entries are made for a file only if it has counts in proportion.
+MOST_ENTRIES_READ = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,8 @@ class AveragedClassifier(BayesClassifier):
     weights: str | None = None
     max_entries: int = MAX_ENTRIES
 
+    _state: ClassVar[dict[str, Any]] = {"_counts": Counts}
+    _needed_to_predict: ClassVar[tuple[str, ...]] = ("prior", "class_prior")
     _n_superparents: ClassVar[int]
 
     @abstractmethod
@@ -178,17 +182,21 @@ class AveragedClassifier(BayesClassifier):
 
     def _check_size(self, counter: TableCounter) -> None:
         """Refuse tables that would be too large, before anything is counted."""
-        *cards, n_classes = counter.cards
-        total, squares = sum(cards), sum(card**2 for card in cards)
-        contexts = total if self._n_superparents == 1 else (total**2 - squares) // 2
-        entries = contexts * total * n_classes
+        *features, target = counter.variables
+        entries, total = self._n_entries(features, target), sum(v.n_states for v in features)
         if entries > self.max_entries:
             raise TooLargeError(
-                f"the tables of {type(self).__name__} for {len(cards)} features with {total:,} states together and "
-                f"{n_classes} classes would have {entries:,} entries ({8 * entries:,} bytes); the limit is "
+                f"the tables of {type(self).__name__} for {len(features)} features with {total:,} states together and "
+                f"{target.n_states} classes would have {entries:,} entries ({8 * entries:,} bytes); the limit is "
                 f"max_entries = {self.max_entries:,}. Take fewer features, join rare states, or raise it"
                 + (", or use AODE" if self._n_superparents > 1 else "")
             )
+
+    def _n_entries(self, features: Sequence[Variable], target: Variable) -> int:
+        cards = [v.n_states for v in features]
+        total, squares = sum(cards), sum(card**2 for card in cards)
+        contexts = total if self._n_superparents == 1 else (total**2 - squares) // 2
+        return contexts * total * target.n_states
 
     def _count(self, counter: TableCounter) -> Counts:
         pairs = counter.pairs(len(counter.names) - 1, max_entries=self.max_entries)
@@ -250,6 +258,21 @@ class AveragedClassifier(BayesClassifier):
         if self._backoff is None or q == k:
             return np.broadcast_to(np.asarray(self._rule.alpha(variable, q), float), (k, variable.n_states))
         return self._backoff.rows * posterior_mean(self._counts.joint((feature,)), self._rule.alpha(variable, k))
+
+    def _restore(self) -> None:
+        super()._restore()
+        pairs, features, target = self._counts.pairs, self.features_.variables, self._class_variable
+        if (pairs.variables, pairs.target) != (features, target):
+            raise DataError("the counts are not about the features and the class")
+        later = [(features[i + 1 :], _joined(target, feature)) for i, feature in enumerate(features)]
+        expected = later if self._n_superparents > 1 else []
+        if [(tables.variables, tables.target) for tables in self._counts.triples] != expected:
+            raise DataError("the counts of triples are not about the features and the class")
+        entries, counted = self._n_entries(features, target), pairs.counts.size
+        counted += sum(tables.counts.size for tables in self._counts.triples)
+        if entries > max(MOST_ENTRIES_READ, 16 * counted):
+            raise TooLargeError(f"the tables would have {entries:,} entries, many more than the {counted:,} counts")
+        self._take(self._counts)
 
     # ---------------------------------------------------------------- predicting
 
@@ -440,7 +463,7 @@ def _pairs_after(counter: TableCounter, i: int, max_entries: int) -> PairTables:
     """The pairs of the features after the i-th, given the class and the i-th feature as one variable."""
     table, feature = counter.table, counter.variables[i]
     *_, target = counter.variables
-    both = Variable(target.name, range(target.n_states * feature.n_states))
+    both = _joined(target, feature)
     variables = (*counter.variables[i + 1 : -1], both)
     codes = np.empty((len(variables), table.n_rows), dtype=code_dtype(variables))
     codes[:-1] = table.codes[i + 1 : -1]
@@ -449,6 +472,11 @@ def _pairs_after(counter: TableCounter, i: int, max_entries: int) -> PairTables:
     return TableCounter(Table._make(codes, variables), counter.weights).pairs(
         len(variables) - 1, max_entries=max_entries
     )
+
+
+def _joined(target: Variable, feature: Variable) -> Variable:
+    """The class and a feature as one variable."""
+    return Variable(target.name, range(target.n_states * feature.n_states))
 
 
 def _mutual_information(counts: NDArray[np.float64]) -> float:

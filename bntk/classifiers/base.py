@@ -7,6 +7,7 @@ Most are networks, see :class:`NetworkClassifier`: they say which structures are
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,8 +23,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from bntk._threads import using_threads
-from bntk.classifiers.densities import Density, fit_densities
+from bntk.classifiers.densities import Density, Gaussian, Multinomial, OfKernels, check_densities, fit_densities
 from bntk.classifiers.features import Features, Rows
+from bntk.classifiers.unsaved import refuse_unsaved
 from bntk.cpt import CPT
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
@@ -70,8 +72,47 @@ class RowReader(ClassifierMixin, BaseEstimator):
 
     features_: Features
 
+    #: What a fitted classifier consists of: its attributes that are written to files, and their types. Those whose
+    #: type has None may be absent. Classes below add theirs; what can be worked out again (``_restore``) is not named.
+    _state: ClassVar[dict[str, Any]] = {"n_features_in_": int, "feature_names_in_": NDArray[np.object_] | None}
+    #: Parameters without which it cannot predict; any other that a file cannot hold is left out.
+    _needed_to_predict: ClassVar[tuple[str, ...]] = ()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted classifier to one file, ``.json`` or ``.json.gz``; :func:`bntk.load` reads it.
+
+        It then predicts, explains and learns on (``partial_fit``) as before, to the last bit. A crash on the way leaves
+        the old file as it was. A parameter that a file cannot hold, such as a score of your own, is left out if it only
+        matters for fitting; ``fit`` then asks for it. A ``base`` of another package is refused.
+
+        Examples
+        --------
+        >>> import bntk, tempfile
+        >>> rows = bntk.datasets.asia().sample(200, seed=1).to_pandas()
+        >>> tan = bntk.TAN().fit(rows.drop(columns="dysp"), rows["dysp"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tan.save(folder + "/tan.json")
+        ...     again = bntk.load(folder + "/tan.json")
+        >>> bool((again.predict_proba(rows.drop(columns="dysp")) == tan.predict_proba(rows.drop(columns="dysp"))).all())
+        True
+        """
+        from bntk.classifiers.saving import save
+
+        save(self, path)
+
+    def _restore(self) -> None:
+        """After a file was read: refuse parts that do not fit together, which kernels would trust; make the rest."""
+
+    def _check_columns(self, names: tuple[str, ...]) -> None:
+        """Refuse columns of X, read from a file, other than those that the parts are about."""
+        given = getattr(self, "feature_names_in_", None)
+        if self.n_features_in_ != len(names) or (given is not None and [str(name) for name in given] != list(names)):
+            raise DataError(f"the columns of X are not the {len(names)} features {list(names)[:8]}")
+
     def _checked_rows(self, X: Any, reset: bool) -> Any:
         """X with its number and names of columns checked; lists as an array, data frames and tables as they are."""
+        if reset:
+            refuse_unsaved(vars(self))
         if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
             names = list(X.names if isinstance(X, Table) else X)
             if reset:
@@ -93,6 +134,18 @@ class RowReader(ClassifierMixin, BaseEstimator):
         if "score" in params:  # the parameter, not the method
             params["score"] = self.__dict__["score"]
         return params
+
+    def _repr_html_inner(self) -> str:
+        """What scikit-learn shows in a notebook, and below it the network of a fitted classifier."""
+        from bntk.viz.notebook import classifier_html
+
+        return str(super()._repr_html_inner()) + classifier_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:  # absent where scikit-learn is set to display text
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -151,6 +204,13 @@ class BayesClassifier(RowReader):
     unseen: Unseen = "missing"
     seed: int = 0
     n_jobs: int | None = None
+
+    _state: ClassVar[dict[str, Any]] = {
+        "classes_": NDArray[Any],
+        "features_": Features,
+        "densities_": tuple[Gaussian | Multinomial | OfKernels, ...],
+        "_class_variable": Variable,
+    }
 
     # ---------------------------------------------------------------- what a classifier has to say
 
@@ -278,6 +338,23 @@ class BayesClassifier(RowReader):
             return Backoff()
         return self.prior if isinstance(self.prior, Backoff) else None
 
+    @property
+    def target_name_(self) -> str:
+        """The name of the class variable: that of ``y`` where it had one, else ``class``."""
+        check_is_fitted(self)
+        return self._class_variable.name
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._check_columns(self.features_.names)
+        if not np.array_equal(np.unique(self.classes_), self.classes_) or not len(self.classes_):
+            raise DataError("the classes are not sorted, or one is there twice")
+        if self._class_variable != Variable(self._class_variable.name, self.classes_.tolist()):
+            raise DataError(f"the states of the class variable are not the classes {self.classes_.tolist()[:8]}")
+        if self._class_variable.name in self.features_.names:
+            raise DataError(f"{self._class_variable.name!r} is both a feature and the class")
+        check_densities(self.densities_, self.features_.continuous, len(self.classes_))
+
     # ---------------------------------------------------------------- predicting
 
     def log_joint(self, X: Any) -> Floats:
@@ -399,6 +476,11 @@ class NetworkClassifier(BayesClassifier):
 
     prior: Prior | Backoff | str | float = "backoff"
 
+    _state: ClassVar[dict[str, Any]] = {
+        "network_": BayesianNetwork,
+        "search_": SearchResult,
+        "_base": BayesianNetwork | None,
+    }
     #: Whether the class log scores are those of ``network_``, so that they are a sum over its families.
     _is_additive: ClassVar[bool] = True
 
@@ -444,6 +526,16 @@ class NetworkClassifier(BayesClassifier):
         """Take a fitted network, with the class prior that is asked for."""
         *others, last = network.cpts
         self.network_ = BayesianNetwork(network.dag, [*others, self._with_class_prior(last)], prior=network.prior)
+
+    def _restore(self) -> None:
+        super()._restore()
+        variables = (*self.features_.variables, self._class_variable)
+        self.__dict__.setdefault("_base", None)
+        for network in (self.network_, self._base or self.network_):
+            if network.variables != variables:
+                raise DataError("the variables of the network are not the features and, last, the class")
+        if self._base is not None and self._base.dag != _without_feature_parents(self.network_.dag):
+            raise DataError("the network that tables lean on has other arcs from the class")
 
     @property
     def dag_(self) -> DAG:

@@ -5,9 +5,9 @@ A density keeps what it has counted, so that more rows can be added exactly; a m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,19 +44,37 @@ def fit_densities(
 ) -> tuple[Density, ...]:
     """One density for each kind that is asked for."""
     found: list[Density] = []
-    for kind in ("gaussian", "kde", "multinomial"):
-        chosen = [(name, row) for row, (name, way) in enumerate(continuous.items()) if way == kind]
-        if not chosen:
-            continue
-        columns = Columns(tuple(name for name, _ in chosen), np.array([row for _, row in chosen]))
+    for kind, columns in _columns_by_kind(continuous):
         if kind == "multinomial":
-            empty: Density = Multinomial(columns, prior, np.zeros((len(chosen), n_classes)))
+            empty: Density = Multinomial(columns, prior, np.zeros((len(columns.names), n_classes)))
         elif kind == "gaussian":
-            empty = Gaussian(columns, *np.zeros((3, len(chosen), n_classes)))
+            empty = Gaussian(columns, *np.zeros((3, len(columns.names), n_classes)))
         else:
-            empty = OfKernels(columns, tuple(KernelDensity.empty(n_classes) for _ in chosen))
+            empty = OfKernels(columns, tuple(KernelDensity.empty(n_classes) for _ in columns.names))
         found.append(empty.updated(numbers, classes, weights))
     return tuple(found)
+
+
+def check_densities(densities: Sequence[Any], continuous: Mapping[str, str], n_classes: int) -> None:
+    """Refuse densities, read from a file, other than those that the features ask for."""
+    expected = _columns_by_kind(continuous)
+    if [type(density) for density in densities] != [_KINDS[kind] for kind, _ in expected]:
+        raise DataError("the densities are not those of the continuous features")
+    for density, (_, columns) in zip(densities, expected, strict=True):
+        if density.columns.names != columns.names or not np.array_equal(density.columns.rows, columns.rows):
+            raise DataError(f"the density of {list(columns.names)[:8]} is about other features")
+        if density.n_classes != n_classes:
+            raise DataError(f"the density of {list(columns.names)[:8]} is not for {n_classes} classes")
+
+
+def _columns_by_kind(continuous: Mapping[str, str]) -> list[tuple[str, Columns]]:
+    """The features of each kind of density."""
+    found = []
+    for kind in _KINDS:
+        chosen = [(name, row) for row, (name, way) in enumerate(continuous.items()) if way == kind]
+        if chosen:
+            found.append((kind, Columns(tuple(name for name, _ in chosen), np.array([row for _, row in chosen]))))
+    return found
 
 
 class Columns(NamedTuple):
@@ -89,6 +107,18 @@ class Gaussian:
     totals: Floats
     means: Floats
     squares: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.totals.shape[1]
+
+    def _check(self) -> None:
+        for part in (self.totals, self.means, self.squares):
+            if part.shape != (len(self.columns.names), self.totals.shape[-1]) or not np.isfinite(part).all():
+                raise DataError("the moments must be finite, a row for each feature and a column for each class")
+        if (self.totals < 0).any() or (self.squares < 0).any():
+            raise DataError("weights and squared deviations are not negative")
 
     def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> Gaussian:
         """The moments of two sets of rows, merged by the formula of Chan, Golub and LeVeque (1979)."""
@@ -154,6 +184,18 @@ class Multinomial:
     prior: Prior
     counts: Floats
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.counts.shape[1]
+
+    def _check(self) -> None:
+        if self.counts.ndim != 2 or len(self.counts) != len(self.columns.names):
+            raise DataError("the counts must have a row for each feature and a column for each class")
+        if not ((self.counts >= 0) & np.isfinite(self.counts)).all():
+            raise DataError("counts are finite numbers from 0")
+        self.log_probabilities()
+
     def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> Multinomial:
         """The counts of more rows added."""
         from bntk.classifiers.density_kernels import add_counts
@@ -187,6 +229,16 @@ class OfKernels:
     columns: Columns
     features: tuple[KernelDensity, ...]
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.features[0].n_classes
+
+    def _check(self) -> None:
+        sizes = {feature.n_classes for feature in self.features}
+        if len(self.features) != len(self.columns.names) or len(sizes) != 1:
+            raise DataError("there must be a density for each feature, all for the same classes")
+
     def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> OfKernels:
         """The points of more rows added."""
         own = self.columns.of(numbers)
@@ -198,7 +250,7 @@ class OfKernels:
     def log_density(self, numbers: Floats) -> Floats:
         """The sum of the log densities of the features."""
         own = self.columns.of(numbers)
-        out = np.zeros((self.features[0].n_classes, own.shape[1]))
+        out = np.zeros((self.n_classes, own.shape[1]))
         for feature, column in zip(self.features, own, strict=True):
             feature.add_log_density(column, out)
         return out.T
@@ -206,3 +258,7 @@ class OfKernels:
 
 def _row_spans(numbers: Floats) -> list[tuple[int, int]]:
     return spans(numbers.shape[1], -(-numbers.shape[1] // ROWS_AT_ONCE))
+
+
+#: What ``numeric`` calls the densities, in the order in which a classifier has them.
+_KINDS = {"gaussian": Gaussian, "kde": OfKernels, "multinomial": Multinomial}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from bntk.classifiers.base import NetworkClassifier, ScoreOption
 from bntk.classifiers.stepwise import StepwiseClassifier, alpha_of
@@ -103,6 +104,8 @@ class SelectiveKDB(NetworkClassifier):
 
     max_k: int = field(default=5, kw_only=False)
     loss: str = "rmse"
+
+    _state: ClassVar[dict[str, Any]] = {"k_": int}
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return spaces.augmented(features, target, "kdb", "discard", k=_whole("max_k", self.max_k))

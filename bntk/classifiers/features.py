@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.errors import DataError
-from bntk.learning.discretize import code_columns, interval_names, learn_cuts
+from bntk.learning.discretize import checked_cuts, code_columns, interval_names, learn_cuts
 from bntk.table import Table, Unseen, code_dtype
 from bntk.tabular.coding import check_column_names
 from bntk.tabular.columns import code_column, columns_of_frame, numbers_of
@@ -66,6 +66,22 @@ class Features:
     def variables(self) -> tuple[Variable, ...]:
         """The discrete features, in order."""
         return tuple(_with_missing_state(v) if v.name in self.open else v for v in self.seen)
+
+    def _check(self) -> None:
+        """Refuse what was read from a file if its parts do not fit together."""
+        check_column_names(self.names)
+        discrete = {v.name: v for v in self.seen}
+        if [name for name in self.names if name in discrete] != [v.name for v in self.seen]:
+            raise DataError("the discrete features are not among the columns, or in another order")
+        if [name for name in self.names if name not in discrete] != list(self.continuous):
+            raise DataError("each column must be either a discrete or a continuous feature")
+        if not {*self.continuous.values()} <= {*CONTINUOUS}:
+            raise DataError(f"continuous features are {', '.join(CONTINUOUS)}, not {[*self.continuous.values()][:8]}")
+        if not {*self.open, *self.cuts} <= {*discrete}:
+            raise DataError("there are cut points or open states for what is no discrete feature")
+        for name, points in self.cuts.items():
+            if points.shape != (discrete[name].n_states - 1,) or not np.array_equal(checked_cuts(points), points):
+                raise DataError(f"the cut points of {name!r} do not give its {discrete[name].n_states} states")
 
     @classmethod
     def learn(

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import run_parallel, spans
+from bntk.errors import DataError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,6 +55,17 @@ class KernelDensity:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.bounds) - 1
+
+    def _check(self) -> None:
+        n = len(self.points)
+        if self.points.shape != (n,) or self.weights.shape != (n,) or self.bounds.ndim != 1 or len(self.bounds) < 2:
+            raise DataError("the points must have a weight each, and the classes their bounds")
+        if self.bounds[0] != 0 or self.bounds[-1] != n or (np.diff(self.bounds) < 0).any():
+            raise DataError(f"the bounds of the classes do not divide {n:,} points")
+        if not np.isfinite(self.points).all() or not ((self.weights > 0) & np.isfinite(self.weights)).all():
+            raise DataError("points must be finite, and their weights above 0")
+        if any((np.diff(self.of_class(k)[0]) <= 0).any() for k in range(self.n_classes)):
+            raise DataError("the points of a class must rise")
 
     def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> KernelDensity:
         """With the points of more rows."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.classifiers.base import NetworkClassifier
+from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
@@ -44,7 +45,7 @@ class NaiveBayes(NetworkClassifier):
     ``prior`` smooths the class probabilities, too. So ``NaiveBayes(numeric="gaussian", prior="mle")`` gives the
     probabilities of scikit-learn's ``GaussianNB``; its ``MultinomialNB`` and ``BernoulliNB`` smooth the features alone,
     which is ``prior=alpha`` with the relative frequencies of the classes as ``class_prior``. The bandwidth of ``"kde"``
-    is explained in :mod:`bntk.classifiers.kde`.
+    is explained in ``bntk.classifiers.kde``.
 
     Examples
     --------
@@ -74,8 +75,15 @@ class NaiveBayes(NetworkClassifier):
 
     def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._find_structure(counter)
+        self._base = None  # there are no features as parents
         # A missing cell of a leaf says nothing about its table: the available rows give what EM would.
         self._hold(fit(self.search_.dag, counter, self._dirichlet, missing="available"))
+
+    def _restore(self) -> None:
+        super()._restore()
+        target = len(self.network_.names) - 1
+        if self.network_.dag.parent_indices != (*[(target,)] * target, ()):
+            raise DataError("the network is not naive: the class must be the only parent of every feature")
 
     def _add(self, counter: TableCounter) -> None:
         self._hold(updated(self.network_, counter.table, counter.weights))

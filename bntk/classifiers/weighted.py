@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bntk._threads import run_parallel
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.cpt import CPT
+from bntk.errors import DataError
 from bntk.learning.completion import distinct_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import posterior_mean
@@ -42,6 +43,14 @@ class _DiscreteNaiveBayes(NaiveBayes):
                 "into intervals (numeric='mdl') or use NaiveBayes"
             )
         super()._learn(counter)
+
+    def _restore(self) -> None:
+        super()._restore()
+        names = [v.name for v in self.features_.variables]
+        if self.features_.continuous or any(
+            vars(self)[name].index.tolist() != names for name in ("weights_", "arc_posteriors_") if name in vars(self)
+        ):
+            raise DataError("there is not one number for each of the features, which are discrete")
 
     def _by_feature(self, values: Floats) -> pd.Series:
         import pandas as pd
@@ -86,6 +95,8 @@ class MANB(_DiscreteNaiveBayes):
 
     arc_prior: float | Mapping[str, float] | ArrayLike = 0.5
 
+    _state: ClassVar[dict[str, Any]] = {"arc_posteriors_": Any}  # a Series
+
     def _hold(self, network: BayesianNetwork) -> None:
         *features, target = network.cpts
         arcs = _for_each([cpt.name for cpt in features], self.arc_prior, "arc_prior")
@@ -124,6 +135,8 @@ def _log_marginal(counts: NDArray[Any], alpha: float | Floats) -> float:
 @dataclass(kw_only=True, eq=False, repr=False)
 class _WeightedNaiveBayes(_DiscreteNaiveBayes):
     """Naive Bayes with one weight a feature, which are found once, by the first rows."""
+
+    _state: ClassVar[dict[str, Any]] = {"weights_": Any}  # a Series
 
     @abstractmethod
     def _find_weights(self, counter: TableCounter) -> Floats:
@@ -310,6 +323,7 @@ class WANBIA(_WeightedNaiveBayes):
     bounds: tuple[float, float] | None = (0.0, 1.0)
     regularization: float = 0.0
 
+    _state: ClassVar[dict[str, Any]] = {"conditional_log_likelihood_": float}
     _is_additive: ClassVar[bool] = False
 
     def _learn(self, counter: TableCounter) -> None:

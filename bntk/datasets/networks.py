@@ -232,8 +232,7 @@ def slippery() -> BayesianNetwork:
 
 
 def sprinkler() -> BayesianNetwork:
-    """Cloudy, sprinkler, rain, wet grass (Russell and Norvig, "Artificial Intelligence", the figure of multiply
-    connected networks).
+    """Cloudy, sprinkler, rain, wet grass (Russell and Norvig, the figure of multiply connected networks).
 
     Examples
     --------

@@ -26,7 +26,7 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
         The same seed gives the same folds.
     absent : label
         The label that does not count as one (0, and so False); None counts every one. As in
-        :mod:`bntk.evaluation.metrics`, each other state of a class variable is a label. Missing labels do not count.
+        ``bntk.evaluation.metrics``, each other state of a class variable is a label. Missing labels do not count.
 
     Examples
     --------

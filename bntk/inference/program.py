@@ -218,7 +218,7 @@ class Program:
         Parameters
         ----------
         codes : array of int, shape (n_variables, n_rows)
-            Observed states, as in :attr:`bntk.Table.codes`: the number of states stands for a missing cell.
+            Observed states, as in ``bntk.Table.codes``: the number of states stands for a missing cell.
         target : int
 
         Returns

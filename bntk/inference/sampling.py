@@ -139,7 +139,7 @@ def gibbs(
     """Draw rows by Gibbs sampling: each variable in turn given all others, in several chains.
 
     The rows approach P(all variables | evidence) as chains grow long, provided that a chain can reach every possible
-    state. Tables with zeros may prevent that, and near-zeros make it slow; :attr:`ChainSample.may_be_stuck` and the
+    state. Tables with zeros may prevent that, and near-zeros make it slow; ``ChainSample.may_be_stuck`` and the
     effective sample sizes tell.
 
     Parameters

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from bntk._threads import run_parallel
+from bntk._threads import run_parallel, spans
 from bntk.errors import DataError
 from bntk.learning.discretize_kernels import SUM_BITS, code_kernel, mdl_kernel, n_log_n_table
 
@@ -34,7 +34,11 @@ METHODS = ("mdl", "width", "frequency")
 
 # Up to this total weight, n log n of all counts is worked out beforehand.
 _LARGEST_TABLE = 1 << 22
+# Cells that a thread cuts at a time; for fewer, handing them over takes longer than cutting them.
+_CELLS_AT_LEAST = 1 << 16
 _NO_WEIGHTS = np.empty(0)
+
+R = TypeVar("R")
 
 
 # -------------------------------------------------------------------- one column
@@ -193,8 +197,43 @@ def learn_cuts(
     rows = slice(None) if not weights.size or (weights > 0).all() else np.flatnonzero(weights)
     weights = weights[rows]
     if method == "width":
-        return run_parallel(lambda column: _width(column[rows], n_bins), columns)
-    return run_parallel(lambda column: _frequency(column[rows], weights, n_bins), columns)
+        return _each(lambda column: _width(column[rows], n_bins), columns)
+    return _each(lambda column: _frequency(column[rows], weights, n_bins), columns)
+
+
+def joint_cuts(columns: Sequence[Any], classes: Any, n_classes: Sequence[int], weights: Any = None) -> list[np.ndarray]:
+    """The MDL cuts of several columns for each of several class variables, all those of a column together.
+
+    Parameters
+    ----------
+    columns : sequence of arrays of numbers, NaN for missing
+    classes : array of shape (n_class_variables, n_rows)
+        Codes; a row without a label has one that is negative, or ``n_classes`` and above.
+    n_classes : sequence of int
+        Of each class variable.
+    weights : array, optional
+        One a row.
+
+    Examples
+    --------
+    >>> from bntk.learning.discretize import joint_cuts
+    >>> joint_cuts([range(60)], [[0] * 20 + [1] * 40, [0] * 40 + [1] * 20], [2, 2])
+    [array([19.5, 39.5])]
+    """
+    columns = [_numbers(column, position) for position, column in enumerate(columns)]
+    n_rows = _common_length(columns)
+    weights = _NO_WEIGHTS if weights is None else _checked_weights(weights, n_rows)
+    logs = _logs(float(weights.sum()) if weights.size else float(n_rows), weights)
+    some = [
+        _MdlCutter(*_class_codes(codes, card, n_rows), weights, *logs)
+        for codes, card in zip(classes, n_classes, strict=True)
+    ]
+
+    def cuts(column: np.ndarray) -> np.ndarray:
+        order = _sorted_rows(column)
+        return np.unique(np.concatenate([np.empty(0), *(cutter.cuts(column, order) for cutter in some)]))
+
+    return _each(cuts, columns, n_rows * len(columns) * len(some))
 
 
 def code_columns(columns: Sequence[Any], cuts: Sequence[Any], out_dtype: Any = None) -> np.ndarray:
@@ -227,7 +266,7 @@ def code_columns(columns: Sequence[Any], cuts: Sequence[Any], out_dtype: Any = N
     if dtype.kind != "u" or dtype.itemsize < smallest.itemsize:
         raise ValueError(f"the codes need the type {smallest} or a larger unsigned one, not {dtype}")
     codes = np.empty((len(columns), _common_length(columns)), dtype=dtype)
-    run_parallel(lambda i: code_kernel(columns[i], ends[i], codes[i]), range(len(columns)))
+    _each(lambda parts: code_kernel(*parts), list(zip(columns, ends, codes, strict=True)), codes.size)
     return codes
 
 
@@ -246,26 +285,54 @@ def checked_cuts(cuts: Any, where: str = "the cuts") -> np.ndarray:
     return ends + 0.0  # -0.0 and 0.0 are one cut and have one name
 
 
+def _each(work: Callable[[Any], R], columns: Sequence[Any], n_cells: int | None = None) -> list[R]:
+    """Do some work for each column, over the threads in use; several columns at a time where there are few rows."""
+    n_cells = len(columns) * len(columns[0]) if n_cells is None and columns else n_cells or 0
+    pieces = spans(len(columns), max(1, n_cells // _CELLS_AT_LEAST))
+    parts = run_parallel(lambda span: [work(column) for column in columns[slice(*span)]], pieces)
+    return [found for part in parts for found in part]
+
+
 # -------------------------------------------------------------------- the methods
 
 
 def _mdl(columns: list[np.ndarray], classes: np.ndarray, n_classes: int, weights: np.ndarray) -> list[np.ndarray]:
     counts = (classes >= 0) & (classes < n_classes)
-    if weights.size:
-        counts &= weights > 0
-    rows = slice(None) if counts.all() else np.flatnonzero(counts)
-    classes, weights = np.ascontiguousarray(classes[rows]), weights[rows] if weights.size else weights
-    total = float(weights.sum()) if weights.size else float(len(classes))
+    total = float(weights[counts].sum()) if weights.size else float(np.count_nonzero(counts))
+    cutter = _MdlCutter(classes, n_classes, weights, *_logs(total, weights))
+    return _each(lambda column: cutter.cuts(column, _sorted_rows(column)), columns)
+
+
+class _MdlCutter:
+    """The MDL method for one class variable; rows without a class count not."""
+
+    def __init__(
+        self, classes: np.ndarray, n_classes: int, weights: np.ndarray, table: np.ndarray, scale: float
+    ) -> None:
+        self.classes, self.n_classes, self.weights = np.ascontiguousarray(classes), n_classes, weights
+        self.table, self.scale = table, scale
+        self.counts = (classes >= 0) & (classes < n_classes)
+        if weights.size:
+            self.counts &= weights > 0
+        self.all_count = bool(self.counts.all())
+
+    def cuts(self, values: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """The cuts of a column whose rows are in this order."""
+        rows = order if self.all_count else order[self.counts[order]]
+        found = mdl_kernel(values, rows, self.classes, self.weights, self.n_classes, self.table, self.scale)
+        return np.sort(_between(*found))
+
+
+def _logs(total: float, weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """n log n for all n up to the weight of all rows, if these are whole numbers and few enough, and its scale."""
     scale = 2.0 ** (SUM_BITS - math.ceil(math.log2(total * math.log2(total + 2) + 2)))
     tabulated = total <= _LARGEST_TABLE and not (weights % 1).any()
-    table = n_log_n_table(int(total), scale) if tabulated else np.empty(0, dtype=np.int64)
+    return n_log_n_table(int(total), scale) if tabulated else np.empty(0, dtype=np.int64), scale
 
-    def cuts(column: np.ndarray) -> np.ndarray:
-        values = column[rows]
-        order = np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]  # NaN comes last
-        return np.sort(_between(*mdl_kernel(values, order, classes, weights, n_classes, table, scale)))
 
-    return run_parallel(cuts, columns)
+def _sorted_rows(values: np.ndarray) -> np.ndarray:
+    """The rows by ascending values, without those that have none."""
+    return np.argsort(values)[: len(values) - np.count_nonzero(np.isnan(values))]  # NaN comes last
 
 
 def _width(values: np.ndarray, n_bins: int) -> np.ndarray:

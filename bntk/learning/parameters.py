@@ -102,7 +102,7 @@ def updated(network: BayesianNetwork, data: Any, weights: ArrayLike | None = Non
         _estimate(family, np.add(cpt.counts, counts), network.prior)  # type: ignore[arg-type]
         for family, cpt, counts in zip(families, network.cpts, more, strict=True)
     ]
-    return BayesianNetwork(network.dag, cpts, prior=network.prior)
+    return BayesianNetwork(network.dag, cpts, prior=network.prior, positions=network.positions)
 
 
 def _needs_em(missing: str, dag: DAG, data: Any, variables: Sequence[Variable] | None) -> bool:

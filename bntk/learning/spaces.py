@@ -12,21 +12,21 @@ shape and discarding class arcs.
 
 References
 ----------
-.. [1] C. Chow, C. Liu. Approximating discrete probability distributions with dependence trees. IEEE Transactions on
-   Information Theory 14, 1968.
-.. [2] M. Minsky. Steps toward artificial intelligence. Proceedings of the IRE 49, 1961.
-.. [3] P. Langley, S. Sage. Induction of selective Bayesian classifiers. UAI 1994.
-.. [4] N. Friedman, D. Geiger, M. Goldszmidt. Bayesian network classifiers. Machine Learning 29, 1997.
-.. [5] M. Sahami. Learning limited dependence Bayesian classifiers. KDD 1996.
-.. [6] E. Keogh, M. Pazzani. Learning the structure of augmented Bayesian classifiers. International Journal on
-   Artificial Intelligence Tools 11, 2002.
-.. [7] M. Mach, M. Mráz. Quality measures for Bayesian network classifier design.
-.. [8] G. Webb, J. Boughton, Z. Wang. Not so naive Bayes: aggregating one-dependence estimators. Machine Learning 58,
-   2005.
-.. [9] L. van der Gaag, P. de Waal. Multi-dimensional Bayesian network classifiers. PGM 2006.
-.. [10] C. Bielza, G. Li, P. Larrañaga. Multi-dimensional classification with Bayesian networks. International Journal
-   of Approximate Reasoning 52, 2011.
-.. [11] G. Rebane, J. Pearl. The recovery of causal poly-trees from statistical data. UAI 1987.
+- C. Chow, C. Liu. Approximating discrete probability distributions with dependence trees. IEEE Transactions on
+  Information Theory 14, 1968.
+- M. Minsky. Steps toward artificial intelligence. Proceedings of the IRE 49, 1961.
+- P. Langley, S. Sage. Induction of selective Bayesian classifiers. UAI 1994.
+- N. Friedman, D. Geiger, M. Goldszmidt. Bayesian network classifiers. Machine Learning 29, 1997.
+- M. Sahami. Learning limited dependence Bayesian classifiers. KDD 1996.
+- E. Keogh, M. Pazzani. Learning the structure of augmented Bayesian classifiers. International Journal on
+  Artificial Intelligence Tools 11, 2002.
+- M. Mach, M. Mráz. Quality measures for Bayesian network classifier design.
+- G. Webb, J. Boughton, Z. Wang. Not so naive Bayes: aggregating one-dependence estimators. Machine Learning 58,
+  2005.
+- L. van der Gaag, P. de Waal. Multi-dimensional Bayesian network classifiers. PGM 2006.
+- C. Bielza, G. Li, P. Larrañaga. Multi-dimensional classification with Bayesian networks. International Journal
+  of Approximate Reasoning 52, 2011.
+- G. Rebane, J. Pearl. The recovery of causal poly-trees from statistical data. UAI 1987.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def dag(nodes: Iterable[str], **constraints: Any) -> Space:
 def general(
     nodes: Iterable[str], target: str, max_parents: int | Mapping[str, int] | None = None, **constraints: Any
 ) -> Space:
-    """Any directed acyclic graph, the class anywhere in it: it may have parents as well as children ([4]_)."""
+    """Any directed acyclic graph, the class anywhere in it, with parents and children (Friedman et al. 1997)."""
     names = tuple(nodes)
     if target not in names:
         raise unknown_node(target, names, " (the class)")
@@ -69,7 +69,7 @@ def general(
 
 
 def tree(nodes: Iterable[str], root: str | None = None) -> Space:
-    """Trees: every node but one root has exactly one parent (Chow and Liu [1]_).
+    """Trees: every node but one root has exactly one parent (Chow and Liu 1968).
 
     Examples
     --------
@@ -81,13 +81,13 @@ def tree(nodes: Iterable[str], root: str | None = None) -> Space:
 
 
 def forest(nodes: Iterable[str]) -> Space:
-    """Forests: every node has at most one parent (Chow and Liu [1]_, less the arcs that do not pay)."""
+    """Forests: every node has at most one parent (Chow and Liu 1968, less the arcs that do not pay)."""
     names = tuple(nodes)
     return Space(names, groups=[Group(names, "forest")])
 
 
 def polytree(nodes: Iterable[str], max_parents: int | Mapping[str, int] | None = None) -> Space:
-    """Polytrees: no cycles even when directions are ignored, so at most one path between two nodes ([11]_)."""
+    """Polytrees: no cycles even when directions are ignored, so at most one path joins two nodes (Rebane, Pearl)."""
     names = tuple(nodes)
     return Space(names, groups=[Group(names, "polytree")], max_parents=max_parents)
 
@@ -136,7 +136,7 @@ def augmented(
 
 
 def naive_bayes(features: Iterable[str], target: str) -> Space:
-    """The class is the parent of every feature, and there are no other arcs: a single structure ([2]_).
+    """The class is the parent of every feature, and there are no other arcs: a single structure (Minsky 1961).
 
     Examples
     --------
@@ -147,12 +147,12 @@ def naive_bayes(features: Iterable[str], target: str) -> Space:
 
 
 def selective_naive_bayes(features: Iterable[str], target: str) -> Space:
-    """The class is the parent of some features, and there are no other arcs (Langley and Sage [3]_)."""
+    """The class is the parent of some features, and there are no other arcs (Langley and Sage 1994)."""
     return augmented(features, target, "empty", "optional")
 
 
 def tan(features: Iterable[str], target: str, root: str | None = None) -> Space:
-    """Tree-augmented naive Bayes: the class is the parent of every feature, and the features form a tree ([4]_).
+    """TAN: the class is the parent of every feature, and the features form a tree (Friedman et al. 1997).
 
     Examples
     --------
@@ -166,13 +166,13 @@ def tan(features: Iterable[str], target: str, root: str | None = None) -> Space:
 def fan(features: Iterable[str], target: str) -> Space:
     """Forest-augmented naive Bayes: the class is the parent of every feature, and the features form a forest.
 
-    Each feature has at most one other feature as parent; the space of the greedy search TAN-HC ([6]_).
+    Each feature has at most one other feature as parent; the space of the search TAN-HC (Keogh and Pazzani 2002).
     """
     return augmented(features, target, "forest")
 
 
 def stan(features: Iterable[str], target: str, root: str | None = None) -> Space:
-    """Selective TAN: the features form a tree, and the class is the parent of some of them ([7]_).
+    """Selective TAN: the features form a tree, and the class is the parent of some of them (Mach and Mráz).
 
     The structure without any class arc is legal here, as the search begins with it.
     """
@@ -180,7 +180,7 @@ def stan(features: Iterable[str], target: str, root: str | None = None) -> Space
 
 
 def stand(features: Iterable[str], target: str, root: str | None = None) -> Space:
-    """Selective TAN with discarding: as :func:`stan`, but only children of the class are in the tree ([7]_).
+    """Selective TAN with discarding: as :func:`stan`, but only children of the class are in the tree (Mach and Mráz).
 
     A feature that the class does not point to has no arcs. The structure without any arc is legal here.
     """
@@ -201,7 +201,7 @@ def sfand(features: Iterable[str], target: str) -> Space:
 
 
 def ban(features: Iterable[str], target: str, max_parents: int | None = None) -> Space:
-    """Bayesian network augmented naive Bayes: the class is the parent of every feature; any DAG among these ([4]_).
+    """BAN: the class is the parent of every feature, and any DAG among these (Friedman et al. 1997).
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def ban(features: Iterable[str], target: str, max_parents: int | None = None) ->
 
 
 def kdb(features: Iterable[str], target: str, k: int) -> Space:
-    """K-dependence classifiers: every feature has the class and at most ``k`` features as parents (Sahami [5]_).
+    """K-dependence classifiers: every feature has the class and at most ``k`` features as parents (Sahami 1996).
 
     Naive Bayes is ``k=0``, and :func:`fan` is ``k=1``.
     """
@@ -222,7 +222,7 @@ def kdb(features: Iterable[str], target: str, k: int) -> Space:
 
 
 def spode(features: Iterable[str], target: str, superparent: str | None = None) -> Space:
-    """Superparent one-dependence: the class and one feature, the superparent, are parents of all others ([6]_, [8]_).
+    """One dependence: the class and one feature, the superparent, are parents of all others (Webb et al. 2005).
 
     Without a chosen ``superparent`` there is one structure for each feature.
 
@@ -252,7 +252,7 @@ def mdbnc(
     feature_root: str | None = None,
     max_parents: int | Mapping[str, int] | None = None,
 ) -> Space:
-    """Multi-dimensional Bayesian network classifiers: class, bridge and feature subgraphs ([9]_, [10]_).
+    """Multi-dimensional Bayesian network classifiers: class, bridge and feature subgraphs (Bielza et al. 2011).
 
     The class subgraph has the arcs among the classes, the feature subgraph those among the features, and the bridge
     subgraph those from classes to features. There is no arc from a feature into a class.
@@ -293,7 +293,7 @@ def mdbnc(
 
 
 def multi_naive_bayes(features: Iterable[str], targets: Iterable[str], bridge: str = "optional") -> Space:
-    """Multi-dimensional naive Bayes: arcs from classes to features only ([9]_).
+    """Multi-dimensional naive Bayes: arcs from classes to features only (van der Gaag and de Waal 2006).
 
     With ``bridge="all"`` every class is a parent of every feature, and there is a single structure.
     """
@@ -301,7 +301,7 @@ def multi_naive_bayes(features: Iterable[str], targets: Iterable[str], bridge: s
 
 
 def multi_tan(features: Iterable[str], targets: Iterable[str], bridge: str = "optional") -> Space:
-    """Multi-dimensional tree-augmented naive Bayes: a tree of classes, a tree of features, and a bridge ([9]_)."""
+    """Multi-dimensional TAN: a tree of classes, a tree of features, and a bridge (van der Gaag and de Waal 2006)."""
     return mdbnc(features, targets, classes="tree", bridge=bridge, feature_shape="tree")
 
 

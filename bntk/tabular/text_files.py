@@ -17,14 +17,19 @@ _BYTES_A_READ = 16 << 20
 _LINE_FEED = 10
 
 
-def read_bytes(path: Path) -> np.ndarray:
-    """All bytes of a file, unpacked when it is gzipped."""
+def read_bytes(path: Path, most: int = -1) -> np.ndarray:
+    """All bytes of a file, unpacked when it is gzipped, which may give ``most`` bytes (-1: any number)."""
     if path.suffix.lower() == ".gz":
         try:
             with gzip.open(path) as file:
-                return np.frombuffer(file.read(), dtype=np.uint8)
+                data = np.frombuffer(file.read(most + 1 if most >= 0 else -1), dtype=np.uint8)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ParseError(f"not a whole gzip file: {error}", source=str(path)) from error
+        if 0 <= most < len(data):
+            raise ParseError(
+                f"it unpacks to more than {most:,} bytes; unpack it yourself if it is right", source=str(path)
+            )
+        return data
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):

@@ -6,9 +6,13 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
 import bntk
+from bntk.classifiers.multidim.beliefs import Alone
 from bntk.errors import TooLargeError
 from bntk.learning import spaces
 from bntk.learning.learn import learn_structure
@@ -147,6 +151,35 @@ def test_loopy_propagation_is_exact_without_loops_and_close_with_them(monkeypatc
         assert loopy.inference_.startswith("loopy")
         for a, b in zip(exact.predict_proba(X), loopy.predict_proba(X), strict=True):
             assert np.abs(a - b).mean() < most
+
+
+LOGS = st.one_of(st.floats(-2000, 0), st.just(-np.inf))
+
+
+@given(st.data(), st.integers(1, 3), st.integers(1, 4), st.integers(1, 5))
+def test_a_class_that_shares_no_feature_is_summed_as_logs_would_be(data, n_states, n_rows, n_components):
+    by_rows = data.draw(arrays(float, (n_states, n_rows, 1), elements=LOGS))
+    own = data.draw(arrays(float, (n_states, 1, n_components), elements=LOGS))
+    shares = data.draw(arrays(float, (n_rows, n_components), elements=st.floats(0, 1)))
+    alone = Alone(by_rows, own, n_rows)
+    both = by_rows + own
+    with np.errstate(divide="ignore"):
+        log_z = np.logaddexp.reduce(both, axis=0)
+    np.testing.assert_allclose(alone.log_z, log_z, rtol=1e-12, atol=1e-12)
+    given_each = np.where(np.isfinite(log_z), np.exp(both - np.where(np.isfinite(log_z), log_z, 0.0)), 0.0)
+    np.testing.assert_allclose(alone.shares(shares), (given_each * shares).sum(axis=-1).T, atol=1e-12)
+
+
+def test_rows_are_answered_alike_alone_and_together_and_by_any_threads(monkeypatch):
+    monkeypatch.setattr("bntk.classifiers.multidim.amode.ONE_TABLE", 1)
+    X, Y = problem(m=6, missing=0.1)
+    model = bntk.AMODE(numeric="category", n_jobs=1).fit(X, Y)
+    together = model.predict_proba(X)
+    monkeypatch.setattr("bntk.classifiers.multidim.posterior.ENTRIES_AT_ONCE", 1)  # one row at a time
+    two = bntk.AMODE(numeric="category", n_jobs=2).fit(X, Y)
+    for a, b, c in zip(together, model.predict_proba(X), two.predict_proba(X), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+        np.testing.assert_array_equal(b, c)
 
 
 def test_many_classes_are_exact_with_few_parents():

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
@@ -160,7 +161,8 @@ def test_beam_search_lies_between_greedy_and_exact(seed, width):
 def test_of_equally_probable_combinations_the_first_in_the_chain_wins():
     X = pd.DataFrame({"a": ["x", "x", "x", "x"]})
     Y = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])  # every label is even odds, whatever came before it
-    for options in ({"search": "exact"}, {"search": "beam", "beam": 8}, {"search": "greedy"}):
+    beams = [{"search": "beam", "beam": width} for width in (1, 2, 3, 8)]
+    for options in ({"search": "exact"}, {"search": "greedy"}, *beams):
         chain = bntk.ClassifierChain(base=bntk.NaiveBayes(prior=1e6), **options).fit(X, Y)
         assert chain.predict(X[:1]).tolist() == [[0, 0, 0]]
 
@@ -212,6 +214,28 @@ def test_a_row_without_a_label_counts_for_the_others(base):
     alone = bntk.BinaryRelevance(base=base).fit(X, Y)
     for name, ours in zip(Y, alone.predict_proba(X), strict=True):
         np.testing.assert_allclose(ours, probability(name, X, {}), atol=1e-12)
+
+
+def test_a_base_that_refuses_missing_cells_learns_from_rows_with_the_labels_of_all_parents():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    Y = pd.DataFrame({"a": X[:, 0] + rng.normal(size=300) > 0, "b": X[:, 1] + X[:, 0] > 0}).astype(float)
+    lacking = Y.mask(rng.random(Y.shape) < 0.2)
+    chain = bntk.ClassifierChain(base=LogisticRegression()).fit(X, lacking)
+    with_a, with_both = lacking["a"].notna(), lacking.notna().all(axis=1)
+    first = LogisticRegression().fit(X[with_a], lacking["a"][with_a])
+    second = LogisticRegression().fit(np.column_stack([X, lacking["a"]])[with_both], lacking["b"][with_both])
+    np.testing.assert_allclose(chain.estimators_[0].coef_, first.coef_)
+    np.testing.assert_allclose(chain.estimators_[1].coef_, second.coef_)
+    takes_them = bntk.ClassifierChain(base=HistGradientBoostingClassifier(max_iter=3)).fit(X, lacking)
+    every_b = HistGradientBoostingClassifier(max_iter=3)
+    with_b = lacking["b"].notna()
+    every_b.fit(np.column_stack([X, lacking["a"]])[with_b], lacking["b"][with_b])
+    both = np.column_stack([X, np.zeros(len(X))])
+    np.testing.assert_allclose(takes_them.estimators_[1].predict_proba(both), every_b.predict_proba(both))
+    nobody = pd.DataFrame({"a": [0, 1] * 2 + [None] * 4, "b": [None] * 4 + [0, 1] * 2})
+    with pytest.raises(DataError, match="no row has all the labels of 'b', 'a'"):
+        bntk.ClassifierChain(base=LogisticRegression()).fit(X[:8], nobody)
 
 
 def test_label_powerset_learns_from_rows_with_all_labels():

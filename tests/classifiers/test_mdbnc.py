@@ -97,7 +97,7 @@ def test_structures_are_legal(options):
     X, Y = problem()
     model = bntk.MDBNC(numeric="category", **options).fit(X, Y)
     shapes = {"classes": options["classes"], "feature_shape": options["features"]}
-    bridge, limit = options.get("bridge", "optional"), options.get("max_bridge_parents", 3)
+    bridge, limit = options.get("bridge", "discard"), options.get("max_bridge_parents", 3)
     space = spaces.mdbnc(X.columns, Y.columns, bridge=bridge, max_bridge_parents=limit, **shapes)
     assert space.violations(model.dag_) == []
     assert model.search_.score == pytest.approx(
@@ -121,7 +121,7 @@ def test_without_arcs_among_features_the_parts_are_the_best_structure():
 
 def test_steps_find_what_looking_at_all_sets_finds_here(monkeypatch):
     X, Y = problem()
-    options = {"classes": "tree", "features": "forest", "numeric": "category"}
+    options = {"classes": "tree", "features": "forest", "bridge": "optional", "numeric": "category"}
     best = bntk.MDBNC(**options).fit(X, Y).search_
     monkeypatch.setattr("bntk.classifiers.multidim.structure.MAX_FAMILIES", 0)
     steps = bntk.MDBNC(**options).fit(X, Y).search_
@@ -132,9 +132,9 @@ def test_steps_find_what_looking_at_all_sets_finds_here(monkeypatch):
 
 def test_a_named_search_is_one_search_in_the_whole_space():
     X, Y = problem()
-    model = bntk.MDBNC(numeric="category", search="hc").fit(X, Y)
+    model = bntk.MDBNC(numeric="category", bridge="optional", search="hc").fit(X, Y)
     assert "HillClimbing" in model.search_.search
-    best = bntk.MDBNC(numeric="category").fit(X, Y).search_
+    best = bntk.MDBNC(numeric="category", bridge="optional").fit(X, Y).search_
     assert best.exact
     assert model.search_.score <= best.score + 1e-9
 
@@ -142,7 +142,7 @@ def test_a_named_search_is_one_search_in_the_whole_space():
 @pytest.mark.parametrize("shape", ["tree", "forest"])
 def test_small_trees_of_features_are_the_best_together_with_the_bridge(shape):
     X, Y = problem()
-    model = bntk.MDBNC(features=shape, numeric="category").fit(X, Y)
+    model = bntk.MDBNC(classes="tree", features=shape, bridge="optional", numeric="category").fit(X, Y)
     space = spaces.mdbnc(X.columns, Y.columns, feature_shape=shape)
     best = learn_structure(table_of(model, X, Y), "bic", space, search="spanning_tree")
     assert best.exact
@@ -182,7 +182,7 @@ def test_em_and_a_state_for_missing_cells():
 
 def test_backoff_leans_on_the_tables_given_the_classes_alone():
     X, Y = problem()
-    lean = bntk.MDBNC(numeric="category", features="tree").fit(X, Y)
+    lean = bntk.MDBNC(numeric="category", features="tree", prior="backoff").fit(X, Y)
     plain = bntk.MDBNC(numeric="category", features="tree", prior=1.0).fit(X, Y)
     child = next(v for v in X.columns if any(p in X.columns for p in lean.dag_.parents(v)))
     classes = [p for p in lean.dag_.parents(child) if p in Y.columns]
@@ -210,6 +210,22 @@ def test_loopy_propagation_is_close_where_cliques_are_too_large_and_exact_withou
     for model in (without_loops, same):
         model.set_params(loss="subset")
     pd.testing.assert_frame_equal(without_loops.predict(X), same.predict(X))
+
+
+def test_impossible_labels_and_rows_are_so_by_loopy_propagation_too():
+    X, Y = problem()
+    Y["b"] = np.where(Y["a"] == Y["a"].max(), Y["b"].min(), Y["b"])  # tables with zeros
+    X["f0"] = X["f1"] = Y["a"].map({a: i for i, a in enumerate(sorted(Y["a"].unique()))}).astype(float)
+    options = {"classes": "tree", "features": "empty", "max_bridge_parents": 1, "numeric": "category", "prior": "mle"}
+    exact, loopy = (bntk.MDBNC(max_entries=e, **options).fit(X[:40], Y[:40]) for e in (1 << 20, 1))
+    assert loopy.inference_.startswith("loopy")
+    rows = pd.DataFrame(np.random.default_rng(0).permuted(X.to_numpy(), axis=0), columns=X.columns)
+    impossible = ~np.isfinite(exact.log_joint(rows, Y.mask(Y.notna())))
+    assert 0 < impossible.mean() < 1
+    for a, b in zip(exact.predict_proba(rows), loopy.predict_proba(rows), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-5)
+        np.testing.assert_allclose(a[impossible], 1 / a.shape[1])
+    np.testing.assert_allclose(exact.log_joint(rows, Y), loopy.log_joint(rows, Y), atol=1e-5)
 
 
 def test_rows_are_answered_alike_alone_and_together():
@@ -275,6 +291,21 @@ def test_the_same_data_give_the_same_classifier():
     assert one.dag_ == two.dag_
     for a, b in zip(one.predict_proba(X), two.predict_proba(X), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_very_many_classes_and_features_need_no_special_care():
+    rng = np.random.default_rng(0)
+    Y = np.zeros((300, 60), dtype=int)
+    for j in range(60):
+        Y[:, j] = rng.random(300) < np.where(Y[:, j - 1] == 1, 0.7, 0.2)
+    X = np.where(rng.random((300, 400)) < 0.85, Y[:, rng.integers(60, size=400)], rng.integers(0, 2, (300, 400)))
+    model = bntk.MDBNC(numeric="category").fit(X[:200], Y[:200])
+    simple = bntk.MDBNC(classes="tree", max_bridge_parents=1, numeric="category").fit(X[:200], Y[:200])
+    assert simple.inference_.startswith("exact")
+    alone = bntk.BinaryRelevance(base=bntk.NaiveBayes(numeric="category")).fit(X[:200], Y[:200])
+    least = max(0.9, (alone.predict(X[200:]) == Y[200:]).mean())
+    assert (model.predict(X[200:]) == Y[200:]).mean() > least
+    assert (simple.predict(X[200:]) == Y[200:]).mean() > least
 
 
 def test_numbers_are_cut_where_any_class_asks_for_it():

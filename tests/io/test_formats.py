@@ -14,7 +14,7 @@ from references import SHARED
 
 import bntk
 from bntk import CPT, BayesianNetwork, NoisyOr, Variable
-from bntk.errors import DataError, NormalisationWarning, ParseError
+from bntk.errors import DataError, NetworkError, NormalisationWarning, ParseError, UnknownNameError
 from bntk.io import bif, from_pgmpy, json_network, net, to_pgmpy, uai, xdsl, xmlbif
 
 WRITTEN = Path(__file__).parent / "written"
@@ -169,6 +169,59 @@ def test_files_written_by_others(path):
     np.testing.assert_array_equal(network.cpt("a").values, [0.25, 0.75])
     np.testing.assert_array_equal(network.cpt("c").values, [0.2, 0.3, 0.5])
     np.testing.assert_array_equal(network.cpt("b").reorder(["a", "c"]).matrix, ROWS)
+
+
+def test_rows_in_an_order_that_is_not_known_are_refused():
+    text = (WRITTEN / "pyagrum.xdsl").read_text()
+    with pytest.raises(ParseError, match="line 17.*in which order aGrUM 4 writes rows is not known"):
+        xdsl.parse(text.replace("aGrUM 3.3.1", "aGrUM 4.0"))
+
+
+# ---- positions -----------------------------------------------------------------------------------------------
+
+POSITIONS = {"rain": (10.0, -20.0), "wet": (0.5, 1e-3)}
+
+
+@pytest.mark.parametrize("suffix", ["json", "net", "xmlbif"])
+def test_positions_survive_to_the_last_bit(suffix, tmp_path):
+    sprinkler = bntk.datasets.sprinkler()
+    assert sprinkler.positions is None
+    drawn = BayesianNetwork(sprinkler.dag, sprinkler.cpts, positions=POSITIONS)
+    drawn.save(tmp_path / f"x.{suffix}")
+    again = bntk.load(tmp_path / f"x.{suffix}")
+    assert again.positions == POSITIONS
+    assert again == drawn == sprinkler
+    sprinkler.save(tmp_path / f"x.{suffix}")
+    assert bntk.load(tmp_path / f"x.{suffix}").positions is None
+
+
+def test_xdsl_keeps_positions_in_whole_points():
+    sprinkler = bntk.datasets.sprinkler()
+    drawn = BayesianNetwork(sprinkler.dag, sprinkler.cpts, positions={"rain": (100, 200), "wet": (0.4, -7.6)})
+    assert xdsl.parse(xdsl.dump(drawn)).positions == {"rain": (100.0, 200.0), "wet": (0.0, -8.0)}
+    genie = bntk.load(WRITTEN / "pgmpy.xdsl").positions
+    assert genie == {"a": (98.0, 59.0), "c": (63.0, 124.0), "b": (92.0, 120.0)}
+
+
+def test_positions_of_other_programs():
+    text = net.dump(TINY).replace('states = ("no" "yes");', 'states = ("no" "yes"); position = (10 20.5);')
+    assert net.parse(text).positions == {"a": (10.0, 20.5)}
+    assert net.parse(text.replace("20.5", "20.5 7")).positions is None  # no position: a picture is not worth an error
+    text = xmlbif.dump(TINY).replace("<OUTCOME>x", "<PROPERTY>position = (73, 165)</PROPERTY><OUTCOME>x")
+    assert xmlbif.parse(text).positions == {"b": (73.0, 165.0)}
+    assert xmlbif.parse(text.replace("165", "inf")).positions is None
+
+
+def test_positions_stay_when_a_network_learns_more_and_are_checked():
+    asia = bntk.datasets.asia()
+    fitted = bntk.fit(asia.dag, asia.sample(20, seed=0), prior=1)
+    fitted = BayesianNetwork(fitted.dag, fitted.cpts, prior=fitted.prior, positions={"lung": (1, 2)})
+    assert fitted.update(asia.sample(5, seed=1)).positions == {"lung": (1.0, 2.0)}
+    assert fitted.do({"lung": "yes"}).positions == {"lung": (1.0, 2.0)}
+    with pytest.raises(NetworkError, match="position of 'lung' must be two finite numbers"):
+        BayesianNetwork(asia.dag, asia.cpts, positions={"lung": (1, float("nan"))})
+    with pytest.raises(UnknownNameError, match="liver"):
+        BayesianNetwork(asia.dag, asia.cpts, positions={"liver": (1, 2)})
 
 
 def test_xmlbif_as_weka_writes_it():

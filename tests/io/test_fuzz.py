@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import warnings
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import bntk
 from bntk import CPT, BayesianNetwork, Variable
+from bntk.classifiers import saving
 from bntk.errors import NormalisationWarning, ParseError
 from bntk.io import bif, json_network, net, uai, xdsl, xmlbif
 
@@ -111,6 +113,28 @@ def test_any_bytes(tmp_path, suffix):
 
     check()
     assert seen == {BayesianNetwork, ParseError}
+
+
+def test_any_bytes_of_a_classifier(tmp_path):
+    rows = bntk.datasets.sprinkler().sample(30, seed=0).to_pandas()
+    original = saving.dump(bntk.TAN().fit(rows[["cloudy", "rain"]], rows["wet"])).encode()
+    seen = set()
+
+    @given(mutated(original, [*PIECES[".json"], '"object"', '"unsaved"', '"variable": 1']))
+    @settings(max_examples=300)
+    def check(data):
+        outcome = read_or_refused(tmp_path / "x.json", data)
+        assert isinstance(outcome, (bntk.TAN, ParseError))
+        seen.add(type(outcome))
+
+    check()
+    assert ParseError in seen
+
+
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path):
+    (tmp_path / "x.json.gz").write_bytes(gzip.compress(b" " * (1 << 27)))
+    with pytest.raises(ParseError, match="unpacks to more than 67,108,864 bytes"):
+        bntk.load(tmp_path / "x.json.gz")
 
 
 @pytest.mark.parametrize("suffix", [".xmlbif", ".net", ".xdsl", ".uai", ".json"])

@@ -108,6 +108,14 @@ def test_bad_counts(counts):
         parse(json.dumps(data))
 
 
+@pytest.mark.parametrize("places", [[], {"a": 1}, {"a": [1]}, {"a": [1, 2, 3]}, {"a": ["1", "2"]}, {"b": [1, 2]}])
+def test_bad_positions(places):
+    data = json.loads(dump(BayesianNetwork.from_cpts([CPT(Variable("a", [0, 1]), [0.25, 0.75])])))
+    data["positions"] = places
+    with pytest.raises(ParseError, match="position|'b' is not declared"):
+        parse(json.dumps(data))
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 50_000, "1" * 10_000, '{"tuple": [' * 2000])
 def test_deep_and_long_text_is_refused(text):
     with pytest.raises(ParseError):

@@ -31,6 +31,7 @@ from bntk.learning.discretize import (
     frequency_cuts,
     interval_cuts,
     interval_names,
+    joint_cuts,
     learn_cuts,
     mdl_cuts,
     width_cuts,
@@ -502,3 +503,16 @@ def test_naive_bayes_on_our_cuts_predicts_what_weka_does(name: str) -> None:
     assert np.sqrt(np.mean((p - np.eye(K)[labels]) ** 2)) == pytest.approx(float(weka["rmse"]), abs=5.1e-6)
     log_loss = -np.mean(np.log(np.maximum(p[np.arange(len(p)), labels], 1e-15)))  # the reference has this floor
     assert log_loss == pytest.approx(float(weka["logloss"]), abs=5.1e-6)
+
+
+@given(st.integers(0, 10_000), st.booleans())
+def test_the_cuts_of_several_class_variables_are_those_of_each_together(seed, weighted):
+    rng = np.random.default_rng(seed)
+    columns = [rng.normal(size=80), rng.integers(0, 6, 80).astype(float), np.where(rng.random(80) < 0.3, np.nan, 1.5)]
+    classes = np.array([columns[0] + rng.normal(size=80) > 0, columns[1] > rng.integers(0, 6, 80), columns[0] > 1]) * 1
+    classes[rng.random(classes.shape) < 0.1] = 2  # no label
+    weights = rng.integers(0, 3, 80).astype(float) if weighted else None
+    found = joint_cuts(columns, classes, [2, 2, 2], weights)
+    each = [learn_cuts(columns, "mdl", codes, weights, n_classes=2) for codes in classes]
+    for cuts, some in zip(found, zip(*each, strict=True), strict=True):
+        np.testing.assert_array_equal(cuts, np.unique(np.concatenate(some)))

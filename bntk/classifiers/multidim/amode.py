@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from bntk.classifiers.multidim.evidence import FeatureEvidence, Floats, Tables, 
 from bntk.classifiers.multidim.posterior import ClassPosterior
 from bntk.classifiers.multidim.structure import Bridge, family_evaluator, score_for
 from bntk.cpt import CPT
-from bntk.errors import TooLargeError
+from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import fit, posterior_mean
@@ -84,16 +85,36 @@ class AMODE(MultiBayesClassifier):
     score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
     max_bridge_parents: int | None = 2
 
+    _state: ClassVar[dict[str, Any]] = {
+        "_shared": BayesianNetwork,
+        "_pairs": NDArray[np.float64],
+        "search_": SearchResult,
+    }
+    _needed_to_predict: ClassVar[tuple[str, ...]] = ("prior",)
+
     def _learn(self, counter: TableCounter, n_features: int) -> None:
+        self._check_size()
+        self.search_ = self._find_bridge(counter, n_features)
+        self._shared = fit(self.search_.dag, counter, self._dirichlet)
+        self._pairs = _pair_counts(counter, n_features)
+        self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
+
+    def _check_size(self) -> None:
         size = math.prod(self.labels_.cards)
         if self.loss == "subset" and size > ONE_TABLE:
             raise TooLargeError(
                 f"loss='subset' looks at all {size:,} combinations of labels, more than {ONE_TABLE:,}; MDBNC can do it"
             )
-        self.search_ = self._find_bridge(counter, n_features)
-        self._shared = fit(self.search_.dag, counter, self._dirichlet)
-        self._pairs = _pair_counts(counter, n_features)
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._check_size()
+        self._check_network(self._shared)
+        size = sum(self.labels_.cards)
+        if self._pairs.shape != (size, size) or not (self._pairs >= 0).all():
+            raise DataError(f"there must be a count for each two of the {size} labels")
         self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
+        self._make_ready()
 
     def _find_bridge(self, counter: TableCounter, n_features: int) -> SearchResult:
         began = time.perf_counter()

@@ -21,10 +21,11 @@ from bntk.classifiers.base import RowReader, _n_rows
 from bntk.classifiers.features import CONTINUOUS, Features, _columns_of_numbers, columns_of
 from bntk.classifiers.multidim.labels import Labels, read_labels
 from bntk.classifiers.multidim.posterior import ClassPosterior
-from bntk.errors import TooLargeError
+from bntk.errors import DataError, TooLargeError
 from bntk.learning.counts import TableCounter
-from bntk.learning.discretize import learn_cuts
+from bntk.learning.discretize import joint_cuts
 from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.network import BayesianNetwork
 from bntk.table import Table, Unseen, code_dtype
 from bntk.variable import Variable
 
@@ -90,6 +91,7 @@ class MultiBayesClassifier(RowReader):
     seed: int = 0
     n_jobs: int | None = None
 
+    _state: ClassVar[dict[str, Any]] = {"labels_": Labels, "features_": Features}
     _ways_of_missing: ClassVar[tuple[str, ...]] = ("marginal", "state")
 
     @abstractmethod
@@ -134,9 +136,29 @@ class MultiBayesClassifier(RowReader):
             both = np.empty((len(variables), n_rows), dtype=code_dtype(variables))
             both[: len(rows.table.codes)], both[len(rows.table.codes) :] = rows.table.codes, codes
             self._learn(TableCounter(Table._make(both, variables), weights), len(rows.table.codes))
-            self._posterior = self._class_posterior()
-            self.inference_ = self._posterior.describe()
+            self._make_ready()
         return self
+
+    def _make_ready(self) -> None:
+        self._posterior = self._class_posterior()
+        self.inference_ = self._posterior.describe()
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._check_options()
+        self._check_columns(self.features_.names)
+        if self.features_.continuous:
+            raise DataError("the features of several class variables must be discrete")
+        self.classes_ = list(self.labels_.classes)
+        self._class_variables = self.labels_.variables(self.features_.names)
+
+    def _check_network(self, network: BayesianNetwork) -> None:
+        """Refuse a network that was read from a file if it is about other variables."""
+        n_features = len(self.features_.variables)
+        if network.variables != (*self.features_.variables, *self._class_variables):
+            raise DataError("the variables of the network are not the features and, last, the classes")
+        if any(u < n_features for parents in network.dag.parent_indices[n_features:] for u in parents):
+            raise DataError("a feature is a parent of a class")
 
     def _check_options(self) -> None:
         if self.missing not in self._ways_of_missing:
@@ -246,11 +268,5 @@ def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: 
     names = [name for name in numbers if isinstance(chosen.get(name, "mdl"), str) and chosen.get(name, "mdl") == "mdl"]
     if not names:
         return chosen
-    points: dict[str, list[Floats]] = {name: [np.empty(0)] for name in names}
-    for column, card in zip(codes, labels.cards, strict=True):
-        known = np.flatnonzero(column < card)
-        columns = [numbers[name][known] for name in names]
-        some = None if weights is None else weights[known]
-        for name, cuts in zip(names, learn_cuts(columns, "mdl", column[known], some, n_classes=card), strict=True):
-            points[name].append(cuts)
-    return {**chosen, **{name: np.unique(np.concatenate(cuts)) for name, cuts in points.items()}}
+    cuts = joint_cuts([numbers[name] for name in names], codes, labels.cards, weights)
+    return {**chosen, **dict(zip(names, cuts, strict=True))}

@@ -24,8 +24,8 @@ ENTRIES_AT_ONCE = 1 << 21
 LOOPY_ROUNDS, LOOPY_TOLERANCE = 200, 1e-6
 #: Rows that one thread propagates at a time.
 LOOPY_ROWS = 32
-#: What a possible state weighs at least in loopy propagation, which multiplies plain numbers.
-LEAST = 1e-60
+#: A sum of numbers of which the largest was scaled to 1 is exact enough where it is at least this.
+LEAST_SUM = 1e-200
 
 
 class Beliefs(NamedTuple):
@@ -36,13 +36,48 @@ class Beliefs(NamedTuple):
     converged: NDArray[np.bool_]
 
 
+class Alone:
+    """A variable that shares no table with another: what rows say of it, and its own table for each component.
+
+    Only sums over its states that would be too small are added up as logs.
+    """
+
+    def __init__(self, by_rows: Floats, own: Floats, n_rows: int) -> None:
+        self._logs = np.broadcast_to(by_rows[..., 0].T, (n_rows, len(by_rows)))
+        self._own_logs = own[:, 0, :]
+        top = self._logs.max(axis=1, keepdims=True)
+        top = np.where(np.isfinite(top), top, 0.0)
+        self._plain, self._own = np.exp(self._logs - top), np.exp(self._own_logs)
+        # Not by a product of matrices: there the last digit of a row can depend on which rows are beside it.
+        self._sums = np.einsum("rs,sk->rk", self._plain, self._own)
+        self._low = np.nonzero(self._sums < LEAST_SUM)
+        self._sums[self._low] = 1.0
+        self.log_z = np.log(self._sums) + top
+        self._exact = self._logs[self._low[0]] + self._own_logs[:, self._low[1]].T
+        self.log_z[self._low] = log_sum(self._exact, (1,))
+
+    def shares(self, components: Floats) -> Floats:
+        """The probabilities of its states, (rows, states), with those of the components in each row."""
+        weights = components / self._sums
+        weights[self._low] = 0.0
+        found: Floats = self._plain * np.einsum("rk,sk->rs", weights, self._own)
+        total = self.log_z[self._low]
+        exact = np.exp(self._exact - np.where(np.isfinite(total), total, np.inf)[:, None])
+        np.add.at(found, self._low[0], components[self._low][:, None] * exact)
+        return found
+
+    def best(self) -> NDArray[np.int64]:
+        """The best state in each row, of the first component."""
+        return (self._logs + self._own_logs[:, 0]).argmax(axis=1)
+
+
 class LogTree:
     """A junction tree for tables with known scopes."""
 
     def __init__(self, scopes: Iterable[Scope], cards: Sequence[int], variables: Sequence[int]) -> None:
         self.cards = tuple(cards)
         tree = junction_tree(scopes, cards, variables)
-        self.cliques = [tuple(sorted(clique)) for clique in tree.cliques]
+        self.cliques = [tuple(sorted(clique)) for clique in tree.cliques]  # none, if there are no variables
         self.parent, self.entries = tree.parent, sum(tree.sizes)
         self._tree = tree
         self._shared = [
@@ -53,7 +88,7 @@ class LogTree:
     def beliefs(self, tables: Tables, targets: Sequence[Scope]) -> Beliefs:
         """The marginals of the targets, each of which lies in a clique."""
         potentials, upward = self._collected(tables, log_sum)
-        log_z = log_sum(potentials[0], tuple(range(len(self.cliques[0]))))
+        log_z = self._whole(potentials)
         for i in range(1, len(self.cliques)):
             above = self.parent[i]
             downward = self._onto(potentials[above], self.cliques[above], self._shared[i], log_sum)
@@ -68,12 +103,17 @@ class LogTree:
 
     def log_z(self, tables: Tables) -> Floats:
         """The log of the sum of the products of all tables."""
-        return log_sum(self._collected(tables, log_sum)[0][0], tuple(range(len(self.cliques[0]))))
+        return self._whole(self._collected(tables, log_sum)[0])
+
+    def _whole(self, potentials: list[Floats]) -> Floats:
+        if not potentials:
+            return np.zeros((1, 1))
+        return log_sum(potentials[0], tuple(range(len(self.cliques[0]))))
 
     def most_probable(self, tables: Tables) -> NDArray[np.int64]:
         """The jointly best state of each variable (a line each) in each row; of equals a lower one. One component."""
         potentials, _ = self._collected(tables, lambda x, axes: x.max(axis=axes))
-        n_rows = max(potential.shape[-2] for potential in potentials)
+        n_rows = max((potential.shape[-2] for potential in potentials), default=1)
         states = np.zeros((len(self.cards), n_rows), dtype=np.int64)
         for clique, shared, potential in zip(self.cliques, self._shared, potentials, strict=True):
             free = [v for v in clique if v not in shared]
@@ -130,12 +170,10 @@ class Loops:
     def beliefs(self, tables: Tables, targets: Sequence[Scope], maximise: bool = False) -> Beliefs:
         """The beliefs of the targets, single variables, scaled to the Bethe estimate of log P(evidence)."""
         from bntk.classifiers.multidim.kernels import propagate
-        from bntk.inference.loopy_kernels import beliefs_for
 
         n_rows = max((table.shape[-2] for table in tables.values()), default=1)
         n_components = max((table.shape[-1] for table in tables.values()), default=1)
-        numbers, scale = self._plain_tables(tables, n_rows)
-        likelihood, more = self._likelihoods(tables, n_rows, n_components)
+        numbers, likelihood = self._numbers(tables, n_rows), self._likelihoods(tables, n_rows, n_components)
         found = np.empty(likelihood.shape)
         changes, log_z = np.empty((n_rows, n_components)), np.empty((n_rows, n_components))
 
@@ -143,44 +181,38 @@ class Loops:
             part = slice(*span)
             propagate(
                 self._graph, numbers[part], likelihood[part], maximise, LOOPY_ROUNDS, LOOPY_TOLERANCE,
-                beliefs_for(self._graph), found[part], changes[part], log_z[part],
+                found[part], changes[part], log_z[part],
             )  # fmt: skip
 
         run_parallel(work, spans(n_rows, -(-n_rows // LOOPY_ROWS)))
-        log_z += scale[:, None] + more
+        found += log_z[..., None]
         starts = [*self._graph.state_start.tolist(), sum(self.cards)]
-        with np.errstate(divide="ignore"):
-            log_found = np.log(found) + log_z[..., None]
-        marginals = [np.moveaxis(log_found[..., starts[v] : starts[v + 1]], -1, 0) for (v,) in targets]
-        return Beliefs(marginals, log_z, (changes >= 0) & (changes <= LOOPY_TOLERANCE))
+        marginals = [np.moveaxis(found[..., starts[v] : starts[v + 1]], -1, 0) for (v,) in targets]
+        return Beliefs(marginals, log_z, changes <= LOOPY_TOLERANCE)
 
-    def _plain_tables(self, tables: Tables, n_rows: int) -> tuple[Floats, Floats]:
-        """The tables of several variables as plain numbers, a line for each row, and the log of their scales."""
+    def log_z(self, tables: Tables) -> Floats:
+        """The Bethe estimate of the log of the sum of the products of all tables."""
+        return self.beliefs(tables, []).log_z
+
+    def _numbers(self, tables: Tables, n_rows: int) -> Floats:
+        """The log tables of several variables, a line for each row."""
         numbers = np.empty((n_rows, int(self._graph.table_start[-1])))
-        scale = np.zeros(n_rows)
         for i, scope in enumerate(self.scopes):
             table = tables[scope][..., 0].reshape(-1, tables[scope].shape[-2]).T
-            plain, top = _plain(np.broadcast_to(table, (n_rows, table.shape[1])))
-            numbers[:, self._graph.table_start[i] : self._graph.table_start[i + 1]] = plain
-            scale += top
-        return numbers, scale
+            numbers[:, self._graph.table_start[i] : self._graph.table_start[i + 1]] = _possible(table)
+        return numbers
 
-    def _likelihoods(self, tables: Tables, n_rows: int, n_components: int) -> tuple[Floats, Floats]:
-        likelihood = np.ones((n_rows, n_components, sum(self.cards)))
-        scale = np.zeros((n_rows, n_components))
+    def _likelihoods(self, tables: Tables, n_rows: int, n_components: int) -> Floats:
+        """The log tables of single variables, (rows, components, states)."""
+        likelihood = np.zeros((n_rows, n_components, sum(self.cards)))
         starts = [*self._graph.state_start.tolist(), sum(self.cards)]
         for scope, table in tables.items():
             if len(scope) == 1:
-                first, end = starts[scope[0]], starts[scope[0] + 1]
-                plain, top = _plain(np.moveaxis(np.broadcast_to(table, (end - first, n_rows, n_components)), 0, -1))
-                likelihood[..., first:end] = plain
-                scale += top
-        return likelihood, scale
+                likelihood[..., starts[scope[0]] : starts[scope[0] + 1]] = _possible(np.moveaxis(table, 0, -1))
+        return likelihood
 
 
-def _plain(logs: Floats) -> tuple[Floats, Floats]:
-    """Numbers with the largest one along the last axis 1, and the log of what they were divided by."""
-    top = logs.max(axis=-1)
-    finite = np.where(np.isfinite(top), top, 0.0)
-    plain = np.exp(logs - finite[..., None])
-    return np.where(np.isfinite(logs), np.maximum(plain, LEAST), 0.0), finite
+def _possible(logs: Floats) -> Floats:
+    from bntk.classifiers.multidim.kernels import IMPOSSIBLE
+
+    return np.maximum(logs, IMPOSSIBLE)

@@ -7,11 +7,12 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from bntk.classifiers.multidim import chain_search
 from bntk.classifiers.multidim.base import MOST_JOINT_STATES
@@ -67,6 +68,8 @@ class Chain(ComposedClassifier):
     n_samples: int = 100
     seed: int = 0
 
+    _state: ClassVar[dict[str, Any]] = {"_links": list[Link]}
+
     @abstractmethod
     def _parents(self, maker: LinkMaker) -> list[tuple[int, tuple[int, ...]]]:
         """The class variables in an order in which parents come first, each with its parents."""
@@ -74,6 +77,15 @@ class Chain(ComposedClassifier):
     def _learn(self, maker: LinkMaker) -> None:
         self._check_options()
         self._links: list[Link] = [maker.make(target, parents) for target, parents in self._parents(maker)]
+        self._look_at_links()
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._check_options()
+        self._check_links(self._links)
+        self._look_at_links()
+
+    def _look_at_links(self) -> None:
         self.order_ = [self.labels_.names[link.target] for link in self._links]
         self._is_forest = all(len(link.parents) <= 1 for link in self._links)
         self.proba_ = self._way_of_probabilities()
@@ -221,6 +233,8 @@ class BayesianChain(Chain):
     structure_score: str | Score = "bic"
     max_parents: int | None = 3
 
+    _state: ClassVar[dict[str, Any]] = {"dag_": DAG}
+
     def _parents(self, maker: LinkMaker) -> list[tuple[int, tuple[int, ...]]]:
         self.dag_ = self._network(maker)
         at = {name: j for j, name in enumerate(self.labels_.names)}
@@ -290,13 +304,29 @@ class CircularChain(ComposedClassifier):
     max_iter: int = 20
     seed: int = 0
 
+    _state: ClassVar[dict[str, Any]] = {"_first": list[Link], "_links": list[Link]}
+
     def _learn(self, maker: LinkMaker) -> None:
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
+        self._check_options()
         order = _chosen_order(self.order, self.labels_.names, self.seed)
-        self.order_ = [self.labels_.names[j] for j in order]
         self._first: list[Link] = [maker.make(j, order[:place]) for place, j in enumerate(order)]
         self._links: list[Link] = [maker.make(j, [i for i in sorted(order) if i != j]) for j in order]
+
+    def _check_options(self) -> None:
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._check_options()
+        self._check_links(self._first)
+        self._check_links(self._links, ordered=False)
+
+    @property
+    def order_(self) -> list[str]:
+        """The class variables in the order of the chain."""
+        check_is_fitted(self)
+        return [self.labels_.names[link.target] for link in self._first]
 
     @property
     def estimators_(self) -> list[Any]:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from bntk._threads import using_threads
-from bntk.classifiers.base import RowReader, _n_rows
+from bntk.classifiers.base import BayesClassifier, RowReader, _n_rows
 from bntk.classifiers.features import columns_of
 from bntk.classifiers.multidim.base import MOST_JOINT_STATES, several_outputs
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs, read_inputs
 from bntk.classifiers.multidim.labels import Labels, read_labels
-from bntk.classifiers.multidim.links import LinkMaker
+from bntk.classifiers.multidim.links import Link, LinkMaker
 from bntk.classifiers.naive import NaiveBayes
 from bntk.errors import DataError, TooLargeError
 from bntk.table import Table
+from bntk.tabular.coding import check_column_names
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -48,6 +49,9 @@ class ComposedClassifier(RowReader):
 
     base: Any = None
     n_jobs: int | None = None
+
+    _state: ClassVar[dict[str, Any]] = {"labels_": Labels, "_names": tuple[str, ...]}
+    _needed_to_predict: ClassVar[tuple[str, ...]] = ("base",)
 
     # ---------------------------------------------------------------- what a classifier has to say
 
@@ -80,7 +84,7 @@ class ComposedClassifier(RowReader):
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
         Y : data frame, mapping of columns, or array of shape (n_rows, n_targets)
             A class variable may have any number of labels. Where a label is missing, the row does not count for that
-            class variable.
+            class variable; nor, if the base classifier refuses missing cells, for those that take it as a feature.
         """
         with using_threads(self.n_jobs):
             X = self._checked_rows(X, reset=True)
@@ -88,12 +92,34 @@ class ComposedClassifier(RowReader):
                 raise ValueError(f"{type(self).__name__} requires Y to be passed, but the target Y is None")
             labels, codes = read_labels(Y, X.n_rows if isinstance(X, Table) else _n_rows(X), missing=True)
             self._names = tuple(name for name, _ in columns_of(X))
-            self._base = NaiveBayes() if self.base is None else self.base
             self.labels_: Labels = labels
-            self._variables = labels.variables(self._names)
-            self.classes_ = list(labels.classes)
+            self._make_ready()
             self._learn(LinkMaker(self._base, read_inputs(X, self._base, self._variables), labels, codes))
         return self
+
+    def _make_ready(self) -> None:
+        self._base = NaiveBayes() if self.base is None else self.base
+        self._variables = self.labels_.variables(self._names)
+        self.classes_ = list(self.labels_.classes)
+
+    def _restore(self) -> None:
+        super()._restore()
+        check_column_names(self._names)
+        self._check_columns(self._names)
+        self._make_ready()
+        if not isinstance(self._base, BayesClassifier):
+            raise DataError(f"base must be a classifier of one class variable, not {self.base!r}")
+
+    def _check_links(self, links: Sequence[Link], ordered: bool = True) -> None:
+        """Refuse links that were read from a file if there is not one for each class variable, after its parents."""
+        known: set[int] = set()
+        for link in links:
+            link.check(self.labels_, self._variables, self._names)
+            if link.target in known or (ordered and not {*link.parents} <= known):
+                raise DataError("the links are not in an order in which the parents of each come before it")
+            known.add(link.target)
+        if known != {*range(len(self.labels_.names))}:
+            raise DataError("there is not one link for each class variable")
 
     def predict(self, X: Any) -> Any:
         """The labels of each row.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from bntk.classifiers.multidim.chains import ClassifierChain
 from bntk.classifiers.multidim.composed import ComposedClassifier
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
 from bntk.classifiers.multidim.links import LinkMaker
+from bntk.errors import DataError
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -55,6 +57,8 @@ class ChainEnsemble(ComposedClassifier):
     n_samples: int = 100
     seed: int = 0
 
+    _state: ClassVar[dict[str, Any]] = {"chains_": list[ClassifierChain]}
+
     def _learn(self, maker: LinkMaker) -> None:
         if self.n_chains < 1:
             raise ValueError(f"n_chains must be at least 1, not {self.n_chains!r}")
@@ -64,6 +68,14 @@ class ChainEnsemble(ComposedClassifier):
         for chain in self.chains_:
             chain._adopt(self)
             chain._learn(maker)
+
+    def _restore(self) -> None:
+        super()._restore()
+        if not self.chains_:
+            raise DataError("there is no chain")
+        for chain in self.chains_:
+            if chain._names != self._names or chain._variables != self._variables:
+                raise DataError("a chain is about other features or labels")
 
     def _chain(self, order: list[int]) -> ClassifierChain:
         return ClassifierChain(

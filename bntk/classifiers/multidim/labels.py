@@ -43,6 +43,17 @@ class Labels:
     classes: tuple[NDArray[Any], ...]
     frame: str | None = None
 
+    def _check(self) -> None:
+        """Refuse what was read from a file if its parts do not fit together."""
+        check_column_names(self.names)
+        if not self.names or len(self.classes) != len(self.names):
+            raise DataError("there must be a list of classes for each class variable")
+        for name, classes in zip(self.names, self.classes, strict=True):
+            if not classes.size or not np.array_equal(np.unique(classes), classes):
+                raise DataError(f"the classes of {name!r} are not sorted, or one is there twice")
+        if self.frame not in (None, "pandas", "polars", "pyarrow", "modin", "cudf"):
+            raise DataError(f"predictions cannot be a data frame of {self.frame!r}")
+
     @cached_property
     def cards(self) -> tuple[int, ...]:
         """The number of classes of each variable."""

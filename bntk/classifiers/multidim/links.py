@@ -13,17 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
+from sklearn.utils import get_tags
 
 from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
 from bntk.classifiers.multidim.labels import Labels
 from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
+from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.parameters import posterior_mean
 from bntk.learning.priors import Prior
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
+from bntk.variable import Variable, plain_state
 
 #: Rows that are given to a classifier at once.
 ROWS_AT_ONCE = 1 << 16
@@ -60,6 +62,20 @@ class Link(ABC):
         """The label that the classifier gives to each row."""
         return np.argmax(self.log_proba(inputs, codes), axis=1)
 
+    def check(self, labels: Labels, variables: Sequence[Variable], names: tuple[str, ...]) -> None:
+        """Refuse a link that was read from a file if it does not fit the class variables and the columns of X."""
+        among = range(len(variables))
+        if self.target not in among or not {*self.parents} <= {*among} - {self.target}:
+            raise DataError(f"a link of {self.target} given {self.parents}: there are {len(variables)} class variables")
+        if len({*self.parents}) < len(self.parents):
+            raise DataError(f"a link has a parent twice: {self.parents}")
+        if not self._fits(labels, [variables[j] for j in self.parents], names):
+            raise DataError(f"the classifier of {labels.names[self.target]!r} is about other features or labels")
+
+    @abstractmethod
+    def _fits(self, labels: Labels, parents: list[Variable], names: tuple[str, ...]) -> bool:
+        """Whether it is about these features and labels."""
+
 
 @dataclass(frozen=True)
 class ConstantLink(Link):
@@ -74,6 +90,9 @@ class ConstantLink(Link):
     def log_proba(self, inputs: Inputs, codes: Codes, rows: NDArray[np.intp] | None = None) -> Floats:
         """log 1."""
         return np.zeros((inputs.n_rows if rows is None else len(rows), 1))
+
+    def _fits(self, labels: Labels, parents: list[Variable], names: tuple[str, ...]) -> bool:
+        return labels.classes[self.target].tolist() == [plain_state(self.label)]
 
 
 # ---- any classifier --------------------------------------------------------------------------------------------------
@@ -115,6 +134,9 @@ class EstimatorLink(Link):
             return super().best(inputs, codes)
         labels = self.model.predict(inputs.given(self.parents, codes))
         return np.searchsorted(self.model.classes_, labels)
+
+    def _fits(self, labels: Labels, parents: list[Variable], names: tuple[str, ...]) -> bool:
+        return _is_about(self.model, labels.classes[self.target], (*names, *(v.name for v in parents)))
 
 
 # ---- naive Bayes -----------------------------------------------------------------------------------------------------
@@ -174,6 +196,16 @@ class NaiveLink(Link):
             scores += terms[labels]
         return normalised(scores)
 
+    def _fits(self, labels: Labels, parents: list[Variable], names: tuple[str, ...]) -> bool:
+        k = len(labels.classes[self.target])
+        shapes = [(k, v.n_states) for v in parents]
+        return (
+            _is_about(self.alone, labels.classes[self.target], names)
+            and self.variables == tuple(parents)
+            and [counts.shape for counts in self.counts] == shapes
+            and [terms.T.shape for terms in self.terms] == shapes
+        )
+
 
 def _given_class(variable: Variable, counts: Floats, prior: Prior) -> Floats:
     """P(variable | class) as naive Bayes estimates it from counts, shape (n_classes, n_states)."""
@@ -191,13 +223,20 @@ def normalised(scores: Floats) -> Floats:
     return scores
 
 
+def _is_about(model: Any, classes: NDArray[Any], names: tuple[str, ...]) -> bool:
+    """Whether a fitted classifier of this package has these classes and features."""
+    fitted = isinstance(model, BayesClassifier) and hasattr(model, "classes_")
+    return fitted and np.array_equal(model.classes_, classes) and model.features_.names == names
+
+
 # ---- fitting ---------------------------------------------------------------------------------------------------------
 
 
 class LinkMaker:
     """Fits links to training rows; what several of them share is worked out once.
 
-    A row counts for a class variable whose label it has. Where it lacks the label of a parent, that is a missing cell.
+    A row counts for a class variable whose label it has. Where it lacks the label of a parent, that is a missing cell;
+    and for classifiers of other packages that refuse these, the row does not count.
     """
 
     def __init__(self, base: Any, inputs: Inputs, labels: Labels, codes: Codes) -> None:
@@ -224,11 +263,19 @@ class LinkMaker:
         import pandas as pd
 
         codes, inputs = self.codes, self.inputs
-        known = np.flatnonzero(codes[target] < self.labels.cards[target])
+        known = np.flatnonzero(self._usable(target, parents))
+        if not len(known):
+            names = ", ".join(repr(inputs.targets[j].name) for j in (target, *parents))
+            raise DataError(f"no row has all the labels of {names}, which the base classifier needs")
         if len(known) < codes.shape[1]:
             inputs, codes = inputs.take(known), codes[:, known]
         y = pd.Series(self.labels.classes[target][codes[target]], name=inputs.targets[target].name)
         return clone(self.base).fit(inputs.given(parents, codes[list(parents)]), y)
+
+    def _usable(self, target: int, parents: tuple[int, ...]) -> NDArray[np.bool_]:
+        """The rows that have the label, and those of the parents, if the classifier refuses missing cells."""
+        needed = [target] if self.inputs.discrete or get_tags(self.base).input_tags.allow_nan else [target, *parents]
+        return np.all([self.codes[j] < self.labels.cards[j] for j in needed], axis=0)
 
     @cached_property
     def _prior(self) -> Prior:

@@ -11,7 +11,7 @@ Approximate Reasoning 52, 705-727.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +26,7 @@ from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import fit
 from bntk.learning.priors import Backoff, Prior, as_prior
 from bntk.learning.scores import Score
-from bntk.learning.search import Search
+from bntk.learning.search import Search, SearchResult
 from bntk.network import BayesianNetwork
 
 
@@ -43,20 +43,23 @@ class MDBNC(MultiBayesClassifier):
     Parameters
     ----------
     classes, features : {"empty", "tree", "forest", "polytree", "dag"}
-        Shapes of the class and the feature subgraph.
-    bridge : {"optional", "discard", "all"}
-        Whether any classes may be parents of a feature; at least one must be, or the feature has no arcs at all; or
-        all classes are parents of all features, which is for few classes.
+        Shapes of the class and the feature subgraph. With a tree, a forest or no arcs at all among the classes and
+        ``max_bridge_parents=1``, inference is exact for any number of classes.
+    bridge : {"discard", "optional", "all"}
+        With ``"discard"`` a feature has at least one class as a parent, or no arcs at all: features that no class
+        explains are out. With ``"optional"`` any classes may be parents of a feature, or none; a score of the whole
+        network then often explains features by one another and leaves little to the classes, so that it predicts worse.
+        With ``"all"`` all classes are parents of all features, which is for few classes.
     max_bridge_parents : int, optional
         Largest number of classes that are parents of one feature; without a meaning for ``bridge="all"``.
     score : str or Score
         A sum over families, such as ``"bic"`` or ``"bdeu"``. Where cells are missing, BIC and its relatives compare
         averages over complete rows (``missing="average"``).
     search : str or Search
-        ``"auto"`` learns part by part: the class subgraph from the classes alone, which loses nothing; the parents of
-        each feature among the classes by trying all sets (or, for very many, by the best step at a time); and the
-        feature subgraph given these, by turns until nothing is gained. A name or an object is one search in
-        :func:`bntk.spaces.mdbnc`.
+        ``"auto"`` learns part by part: the class subgraph from the classes alone, which loses nothing (a DAG of more
+        than 40 classes by hill climbing); the parents of each feature among the classes by trying all sets (or, for
+        very many, by the best step at a time); and the feature subgraph given these, by turns until nothing is gained.
+        A name or an object is one search in :func:`bntk.spaces.mdbnc`.
     loss, prior, numeric, n_bins, missing, unseen, max_entries, seed, n_jobs
         As for every classifier of several class variables, see :class:`MultiBayesClassifier`. By ``prior="backoff"``
         tables with features as parents lean on those given the classes alone, see :class:`bntk.priors.Backoff`.
@@ -92,14 +95,14 @@ class MDBNC(MultiBayesClassifier):
     [(3000, 2), (3000, 2)]
     """
 
-    classes: str = "tree"
+    classes: str = "dag"
     features: str = "forest"
-    bridge: str = "optional"
+    bridge: str = "discard"
     max_bridge_parents: int | None = 3
     score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
     search: str | Search = "auto"
-    prior: Prior | Backoff | str | float = "backoff"
 
+    _state: ClassVar[dict[str, Any]] = {"network_": BayesianNetwork, "search_": SearchResult}
     _ways_of_missing: ClassVar[tuple[str, ...]] = ("marginal", "em", "state")
 
     def _check_options(self) -> None:
@@ -153,6 +156,11 @@ class MDBNC(MultiBayesClassifier):
         evidence = FeatureEvidence(self.network_, n_features)
         tables = class_tables(self.network_.cpts[n_features:], at)
         return ClassPosterior(evidence, tables, np.zeros(1), self.max_entries)
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._check_network(self.network_)
+        self._make_ready()
 
     @property
     def dag_(self) -> DAG:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bntk.classifiers.multidim.composed import ComposedClassifier
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
@@ -46,8 +47,17 @@ class BinaryRelevance(ComposedClassifier):
     1   no    no
     """
 
+    _state: ClassVar[dict[str, Any]] = {"_links": list[Link]}
+
     def _learn(self, maker: LinkMaker) -> None:
         self._links: list[Link] = [maker.make(j) for j in range(len(self.labels_.names))]
+        self.estimators_ = [link.estimator() for link in self._links]
+
+    def _restore(self) -> None:
+        super()._restore()
+        self._check_links(self._links)
+        if [link.target for link in self._links] != list(range(len(self._links))):
+            raise DataError("the links are not in the order of the class variables")
         self.estimators_ = [link.estimator() for link in self._links]
 
     def _predict(self, inputs: Inputs) -> Codes:
@@ -91,16 +101,31 @@ class LabelPowerset(ComposedClassifier):
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
 
+    _state: ClassVar[dict[str, Any]] = {"combinations_": NDArray[np.int64], "_link": Link}
+
     def _learn(self, maker: LinkMaker) -> None:
         whole = np.flatnonzero((maker.codes < np.array(self.labels_.cards)[:, None]).all(axis=0))
         if not whole.size:
             raise DataError("every row lacks a label, and LabelPowerset learns from those that have all")
         self.combinations_, which = np.unique(maker.codes[:, whole].T, axis=0, return_inverse=True)
-        together = Labels(("labels",), (np.arange(len(self.combinations_)),))
+        together = self._together()
         inputs = maker.inputs if len(whole) == maker.inputs.n_rows else maker.inputs.take(whole)
         inputs = replace(inputs, targets=together.variables(self._names))
         self._link = LinkMaker(self._base, inputs, together, which.reshape(1, -1)).make(0)
         self.estimator_: Any = self._link.estimator()
+
+    def _together(self) -> Labels:
+        """The combinations as the labels of one class variable."""
+        return Labels(("labels",), (np.arange(len(self.combinations_)),))
+
+    def _restore(self) -> None:
+        super()._restore()
+        cards, seen = np.array(self.labels_.cards), self.combinations_
+        if seen.ndim != 2 or not len(seen) or seen.shape[1] != len(cards) or (seen < 0).any() or (seen >= cards).any():
+            raise DataError("the combinations are not of labels of the class variables")
+        together = self._together()
+        self._link.check(together, together.variables(self._names), self._names)
+        self.estimator_ = self._link.estimator()
 
     def _predict(self, inputs: Inputs) -> Codes:
         return self.combinations_[self._link.best(inputs, NOTHING)].T

@@ -32,8 +32,8 @@ ALWAYS_DENSE = 2**12
 class Counter(ABC):
     """Counts rows, wherever they are. Counting never changes a counter; adding two gives a new one.
 
-    A source of rows has only to define :meth:`_blocks`, ``n_rows``, ``total_weight`` and ``weighted``. One that counts
-    elsewhere (another process or machine) overrides :meth:`_map_blocks` and runs the same jobs there; they can be
+    A source of rows has only to define ``_blocks``, ``n_rows``, ``total_weight`` and ``weighted``. One that counts
+    elsewhere (another process or machine) overrides ``_map_blocks`` and runs the same jobs there; they can be
     pickled.
 
     Attributes

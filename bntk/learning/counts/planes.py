@@ -12,8 +12,9 @@ from bntk.learning.counts import plane_kernels
 from bntk.table import Table
 
 # A pair costs as many ANDs and counts a word as the product of the numbers of planes of its two variables. Measured by
-# ``benchmarks/counting.py --model`` for 1,000 to 100,000 rows and 2 to 20 classes: one such product costs 0.0045 ns a
-# row, increments 0.65 ns a row and more; they meet at 140 to 160 products (13 states each), later for few rows.
+# ``python -m benchmarks.counting --only model`` for 1,000 to 100,000 rows and 2 to 20 classes: one such product costs
+# 0.0045 ns a row, increments 0.65 ns a row and more; they meet at 140 to 160 products (13 states each), later for few
+# rows.
 MOST_PRODUCTS = 150
 MOST_PLANES = 24  # of one variable, so that a tile holds them
 TILE = 32  # planes of a tile; two tiles of 4 KiB planes stay in half of a second-level cache of 512 KiB

@@ -120,7 +120,7 @@ class DecomposableScore(Score):
         return FamilyEvaluator(self, counter, dag, arc_weights=arc_weights)
 
     def explain(self, data: Any, child: str, parents: Any = ()) -> Explanation:
-        """The terms of one family; see :func:`bntk.learning.scores.explain.explain`."""
+        """The terms of one family; see :func:`bntk.scores.explain`."""
         from bntk.learning.scores.explain import explain
 
         return explain(self, data, child, parents)

@@ -226,7 +226,7 @@ class FamilyEvaluator(Evaluator):
     def bound(self, child: int, parents: Iterable[int]) -> float:
         """A number that ``local(child, S)`` exceeds for no S that contains the parents, themselves included.
 
-        See :meth:`KernelScore.bound` for the formulas; infinite when the score knows none.
+        See ``KernelScore.bound`` for the formulas; infinite when the score knows none.
         """
         return float(self.bounds([(child, parents)])[0])
 

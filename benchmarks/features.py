@@ -1,0 +1,297 @@
+"""What bntk, pgmpy and pyAgrum can do, found out by asking them: ``python -m benchmarks.features``.
+
+Every cell of the table is the outcome of a check: a public name is looked for, or a small task is done and its result
+looked at. The page docs/comparison.md has the same cells, beside those of R and Java packages, which cannot be asked
+from here. Some modules of pyAgrum need IPython.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pgmpy
+import pyagrum as gum
+from pgmpy.estimators import ExpectationMaximization, TreeSearch
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.inference import VariableElimination
+from pgmpy.models import DiscreteBayesianNetwork, NaiveBayes
+from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
+from pyagrum.skbn import BNClassifier
+from sklearn.model_selection import cross_val_score
+
+import bntk
+
+# A pattern of names, or a task that gives something true.
+Check = str | Callable[[], Any]
+
+# Where names are looked for: modules, and classes whose methods are the features.
+HOMES = {
+    "bntk": (
+        "bntk bntk:scores bntk:search bntk.classifiers bntk.graph bntk.io bntk.inference.loopy bntk.inference.sampling "
+        "bntk:BayesianNetwork bntk:Space"
+    ),
+    "pgmpy": (
+        "pgmpy.models pgmpy.estimators pgmpy.inference pgmpy.sampling pgmpy.readwrite pgmpy.factors.discrete "
+        "pgmpy.metrics pgmpy.causal_discovery pgmpy.prediction pgmpy.identification pgmpy.structure_score "
+        "pgmpy.models:DiscreteBayesianNetwork"
+    ),
+    "pyAgrum": (
+        "pyagrum pyagrum:BayesNet pyagrum:BNLearner pyagrum:LazyPropagation pyagrum.skbn pyagrum.clg pyagrum.causal "
+        "pyagrum.influence_diagram pyagrum.ktbn pyagrum.ctbn pyagrum.markov_random_field pyagrum.credal_net "
+        "pyagrum.bnmixture pyagrum.lib.dynamicBN pyagrum.causalEffectEstimation pyagrum.explain"
+    ),
+}
+
+
+def names(package: str, pattern: str) -> list[str]:
+    """Public names of a package that match, in the order of their homes."""
+    found: dict[str, None] = {}
+    for place in HOMES[package].split():
+        module, _, attribute = place.partition(":")
+        home = importlib.import_module(module)
+        home = getattr(home, attribute) if attribute else home
+        found |= dict.fromkeys(name for name in dir(home) if not name.startswith("_") and re.search(pattern, name))
+    return list(found)
+
+
+def outcome(package: str, check: Check) -> str:
+    """The first names that match, or whether the task can be done."""
+    if isinstance(check, str):
+        return ", ".join(f"`{name}`" for name in names(package, check)[:2]) or "no"
+    try:
+        return "yes" if check() else "no"
+    except Exception:
+        return "no"
+
+
+# Small data: x -> z <- y, and the same with holes
+
+
+def rows(holes: bool = False) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(2, size=(2, 300))
+    frame = pd.DataFrame({"x": x, "y": y, "z": np.where(rng.random(300) < 0.1, 1 - (x | y), x | y)}).astype(str)
+    return frame.mask(rng.random(frame.shape) < 0.2) if holes else frame
+
+
+# Kept, since pyAgrum does not keep a network alive for its parts; nodes in the order of the columns, by which it goes.
+PATTERN = gum.fastBN("x;y;z;x->z;y->z")
+X, Y, HOLES = rows()[["x", "y"]], rows()["z"], rows(holes=True)
+
+
+def ours() -> bntk.BayesianNetwork:
+    return bntk.fit("x -> z <- y", rows(), prior=1)
+
+
+def of_pgmpy() -> Any:
+    return DiscreteBayesianNetwork([("x", "z"), ("y", "z")]).fit(rows())
+
+
+def of_pyagrum() -> Any:
+    return gum.BNLearner(rows()).useSmoothingPrior().learnParameters(PATTERN.dag())
+
+
+def valid(table: Any) -> bool:
+    """300 rows of probabilities without holes."""
+    values = np.asarray(table, dtype=float)
+    return len(values) == 300 and bool(np.isfinite(values).all()) and bool(np.allclose(values.sum(axis=1), 1))
+
+
+# Tasks that need more than a line
+
+
+def pgmpy_em() -> bool:
+    """Whether rows with holes count: the table of x must be that of all observed cells of x, as EM would have it."""
+    model = DiscreteBayesianNetwork([("x", "z"), ("y", "z")])
+    tables = {c.variable: c for c in ExpectationMaximization(model, HOLES).get_parameters(show_progress=False)}
+    return uses_all_cells(tables["x"].get_values().ravel())
+
+
+def pyagrum_em() -> bool:
+    learner = gum.BNLearner(HOLES.fillna("?"), ["?"])
+    learner.useEM(1e-6)
+    network = learner.learnParameters(PATTERN.dag())
+    return uses_all_cells(np.array(network.cpt("x").tolist()))
+
+
+def uses_all_cells(table_of_x: Any) -> bool:
+    """EM adds what z tells about the missing cells of x, so that more than the complete rows count."""
+    exact = bntk.fit_em("x -> z <- y", HOLES).cpt("x").values
+    complete = HOLES.dropna()["x"].value_counts(normalize=True).sort_index().to_numpy()
+    return bool(abs(table_of_x - exact).max() < abs(complete - exact).max() / 4)
+
+
+def pgmpy_virtual() -> bool:
+    finding = TabularCPD("z", 2, [[0.25], [0.75]], state_names={"z": ["0", "1"]})
+    answer = VariableElimination(of_pgmpy()).query(["x"], virtual_evidence=[finding], show_progress=False)
+    return bool(abs(answer.values[1] - expected_by_virtual()) < 0.02)
+
+
+def pyagrum_virtual() -> bool:
+    network = of_pyagrum()
+    engine = gum.LazyPropagation(network)
+    engine.setEvidence({"z": [1, 3]})
+    engine.makeInference()
+    return bool(abs(engine.posterior("x")[1] - expected_by_virtual()) < 0.02)
+
+
+def expected_by_virtual() -> float:
+    joint = rows().groupby("x")["z"].value_counts(normalize=True).unstack() @ np.array([1, 3])
+    weighed = joint * rows()["x"].value_counts(normalize=True)
+    return float(weighed["1"] / weighed.sum())
+
+
+def pgmpy_naive_bayes() -> bool:
+    model = NaiveBayes()
+    model.fit(rows(), "z")
+    return valid(model.predict_probability(X))
+
+
+def pyagrum_classifier(method: str = "TAN") -> Any:
+    return BNClassifier(type_processor=DiscreteTypeProcessor(), learningMethod=method)
+
+
+def pyagrum_files(suffix: str) -> Callable[[], bool]:
+    def task() -> bool:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / f"net.{suffix}")
+            gum.saveBN(of_pyagrum(), path)
+            return bool(gum.loadBN(path).size() == 3)
+
+    return task
+
+
+NONE = r"^\b$"  # a pattern that no name matches: nothing of the kind was found by reading the documentation either
+
+FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
+    "Models": {
+        "noisy-OR": ("^NoisyOr$", "^NoisyORCPD$", "^addNoisyOR$"),
+        "noisy-MAX": ("^NoisyMax$", "Max(CPD)?$", "^addNoisyMAX"),
+        "linear Gaussian or mixed networks": ("Gaussian|CLG", "^LinearGaussianBayesianNetwork$", "^CLG$"),
+        "dynamic networks": ("Dynamic|TBN", "^DynamicBayesianNetwork$", "^KTBN$|^CTBN$"),
+        "influence diagrams": ("Influence", "Influence", "^InfluenceDiagram$"),
+        "Markov networks": ("Markov(Net|Random)", "^DiscreteMarkovNetwork$", "^MarkovRandomField$"),
+        "credal networks": ("Credal", "Credal", "^CredalNet$"),
+    },
+    "Structure": {
+        "hill climbing": ("^HillClimbing$", "^HillClimbSearch$", "^useGreedyHillClimbing$"),
+        "tabu": ("^Tabu$", "^HillClimbSearch$", "^useLocalSearchWithTabuList$"),
+        "exact search": ("^Exact$", "^ExhaustiveSearch$|AStar", "Exhaustive(?!Sep)|AStar"),
+        "search over orders": ("^OrderSearch$", "Order(Search|MCMC)", "^useOrder"),
+        "by independence tests (PC, MIIC ...)": ("^PC$|MIIC", "^PC$", "^usePC$|^useMIIC$"),
+        "GES": ("^GES$", "^GES$", "GES$"),
+        "required and forbidden arcs, tiers": ("^Space$", "^ExpertKnowledge$", "^addMandatoryArc$|^setSliceOrder$"),
+        "shapes (tree, forest, kDB ...) for groups": ("^Group$", NONE, NONE),
+        "structures from bootstrap samples": ("^bootstrap_strengths$", "[Bb]ootstrap", "^BNMBootstrapLearner$"),
+        "structural EM": ("^structural_em$", "[Ss]tructuralEM", "[Ss]tructuralEM"),
+    },
+    "Parameters": {
+        "Dirichlet and BDeu priors": ("^priors$", "^BayesianEstimator$", "^useBDeuPrior$|^useDirichletPrior$"),
+        "EM from rows with missing cells": (
+            lambda: uses_all_cells(bntk.fit_em("x -> z <- y", HOLES).cpt("x").values),
+            pgmpy_em,
+            pyagrum_em,
+        ),
+        "new rows added to a fitted network": ("^update$", "^fit_update$", "^update(Param|CPT)|^partial_fit$"),
+    },
+    "Inference": {
+        "exact posteriors": ("^query$", "^VariableElimination$", "^LazyPropagation$"),
+        "posteriors of a table with missing cells, in one call": (
+            lambda: valid(ours().posterior(HOLES[["x", "y"]], "z")),
+            lambda: valid(of_pgmpy().predict_probability(HOLES[["x", "y"]])),
+            "^posterior.*(Table|Frame|Rows)|^batch",
+        ),
+        "virtual evidence": (
+            lambda: abs(ours().query("x", soft={"z": [1, 3]})["1"] - expected_by_virtual()) < 0.02,
+            pgmpy_virtual,
+            pyagrum_virtual,
+        ),
+        "Jeffrey's rule": ("^jeffrey$", "[Jj]effrey", "[Jj]effrey"),
+        "most probable explanation": (
+            lambda: ours().mpe({"z": "1"}),
+            lambda: VariableElimination(of_pgmpy()).map_query(["x", "y"], {"z": "1"}, show_progress=False),
+            "MPE|[Mm]ostProbable|^map",
+        ),
+        "loopy belief propagation": (
+            "^LoopyProgram$",
+            "^BeliefPropagationWithMessagePassing$",
+            "^LoopyBeliefPropagation$",
+        ),
+        "sampling given evidence": (
+            "^likelihood_weighting$|^gibbs$",
+            "^BayesianModelSampling$|^GibbsSampling$",
+            "^(Weighted|Gibbs)Sampling$",
+        ),
+        "what a query costs, before it runs": ("^plan$", "^plan$|[Qq]ueryCost", "^JunctionTreeGenerator$"),
+        "interventions": ("^do$", "^do$", "^CausalModel$"),
+        "identification and estimation of effects": (
+            "Adjustment|Identif",
+            "^Adjustment$|^DoubleMLRegressor$",
+            "^CausalEffectEstimation$",
+        ),
+        "value of information, sensitivity": (
+            "^value_of_information$|^sensitivity$",
+            "[Ss]ensitivity|[Vv]alue_?[Oo]f",
+            "^InformationTheory$|[Ss]ensitivity",
+        ),
+    },
+    "Classifiers": {
+        "naive Bayes": ("^NaiveBayes$", pgmpy_naive_bayes, lambda: pyagrum_classifier("NaiveBayes").fit(X=X, y=Y)),
+        "TAN": (
+            "^TAN$",
+            lambda: len(TreeSearch(rows(), root_node="x").estimate("tan", "z", show_progress=False).edges()) == 3,
+            lambda: pyagrum_classifier("TAN").fit(X=X, y=Y),
+        ),
+        "FAN, kDB, AODE": ("^(KDB|AODE)$", "^(KDB|AODE|Kdb|Aode)", "^(KDB|AODE|Kdb|Aode)"),
+        "semi-naive, averaged, weighted": ("^(SemiNaiveBayes|MANB)$", "SemiNaive|MANB|AWNB", "SemiNaive|MANB|AWNB"),
+        "structures searched by prediction": ("^(LOO|CV)$", "^(LOO|LeaveOneOut|CV)$", "^useScore(LOO|CV)"),
+        "several class variables": ("^(MDBNC|AMODE)$", "[Mm]ulti([Dd]im|[Ll]abel)", "[Mm]ultiLabel|MultiTarget"),
+        "in scikit-learn's `cross_val_score`": (
+            lambda: np.isfinite(cross_val_score(bntk.TAN(), X, Y, cv=3)).all(),
+            lambda: np.isfinite(cross_val_score(NaiveBayes(), X, Y, cv=3)).all(),
+            lambda: np.isfinite(cross_val_score(pyagrum_classifier(), X, Y, cv=3)).all(),
+        ),
+        "labels of rows with missing cells": (
+            lambda: len(bntk.TAN().fit(X, Y).predict(HOLES[["x", "y"]])) == 300,
+            lambda: len(of_pgmpy().predict(HOLES[["x", "y"]])["z"].dropna()) == 300,
+            lambda: len(pyagrum_classifier().fit(X=X, y=Y).predict(HOLES[["x", "y"]])) == 300,
+        ),
+        "their probabilities": (
+            lambda: valid(bntk.TAN().fit(X, Y).predict_proba(HOLES[["x", "y"]])),
+            lambda: valid(of_pgmpy().predict_probability(HOLES[["x", "y"]])),
+            lambda: valid(pyagrum_classifier().fit(X=X, y=Y).predict_proba(HOLES[["x", "y"]])),
+        ),
+    },
+    "Files": {
+        "BIF": (lambda: ".bif" in bntk.io.FORMATS, "^BIFReader$", pyagrum_files("bif")),
+        "XMLBIF": (lambda: ".xmlbif" in bntk.io.FORMATS, "^XMLBIFReader$", pyagrum_files("bifxml")),
+        "Hugin NET": (lambda: ".net" in bntk.io.FORMATS, "^NETReader$", pyagrum_files("net")),
+        "GeNIe XDSL": (lambda: ".xdsl" in bntk.io.FORMATS, "^XDSLReader$", pyagrum_files("xdsl")),
+        "UAI": (lambda: ".uai" in bntk.io.FORMATS, "^UAIReader$", pyagrum_files("uai")),
+    },
+}
+
+
+def table() -> Iterator[str]:
+    """The lines of the table, in Markdown."""
+    versions = (bntk.__version__, pgmpy.__version__, gum.__version__)
+    yield "| | " + " | ".join(f"{n} {v}" for n, v in zip(HOMES, versions, strict=True)) + " |"
+    yield "|---|---|---|---|"
+    for group, features in FEATURES.items():
+        yield f"| **{group}** | | | |"
+        for feature, checks in features.items():
+            yield f"| {feature} | " + " | ".join(map(outcome, HOMES, checks)) + " |"
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for line in table():
+        print(line, flush=True)
