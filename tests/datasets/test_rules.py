@@ -19,7 +19,9 @@ def rows_of(X: pd.DataFrame, y: pd.Series) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("made", "name"), [(car, "car"), (nursery, "nursery"), (balance_scale, "balance-scale")], ids=lambda x: str(x)
+    ("made", "name"),
+    [(car, "car"), (nursery, "nursery"), (balance_scale, "balance-scale")],
+    ids=["car", "nursery", "balance-scale"],
 )
 def test_all_rows_are_those_of_the_repository_in_its_order(made, name: str) -> None:
     theirs, (X, y) = uci(name), made()
