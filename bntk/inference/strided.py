@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -246,8 +247,8 @@ class StridedEngine:
         """The posterior of one variable, from a calibrated buffer; zeros for a variable that the tree does not have."""
         if run.marginals is None:
             run.marginals = self._marginals(run)
-        begin = int(self._starts[variable])
-        return run.marginals[begin : begin + self.tree.cards[variable]]
+        begin, end = self._spans[variable]
+        return run.marginals[begin:end]
 
     def _marginals(self, run: Run) -> Floats:
         """All marginals, one after another: reading them takes less time than asking for one of them."""
@@ -255,13 +256,14 @@ class StridedEngine:
 
         out = np.empty(int(self.cards.sum()))
         sources = (*self._marginal_slots, *self._slots, run.places)
-        kernels.read_marginals(run.data, *sources, self.cards, self._starts, run.evidence.observed, out)
+        starts = np.array([begin for begin, _ in self._spans], dtype=np.int64)
+        kernels.read_marginals(run.data, *sources, self.cards, starts, run.evidence.observed, out)
         return out
 
     @cached_property
-    def _starts(self) -> Ints:
-        """Where each variable begins in an array with one entry a state."""
-        return np.cumsum([0, *self.tree.cards])[:-1]
+    def _spans(self) -> list[tuple[int, int]]:
+        """Where each variable begins and ends in an array with one entry a state."""
+        return list(pairwise(np.cumsum([0, *self.tree.cards]).tolist()))
 
     @cached_property
     def _marginal_slots(self) -> tuple[Ints, Ints]:
