@@ -3,7 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
+
+_SHOWN: ContextVar[bool] = ContextVar("progress_shown", default=False)
+
+
+@contextmanager
+def showing_progress(shown: bool = True) -> Iterator[None]:
+    """Inside, searches show their progress without being told: those of a classifier, which has no such option."""
+    token = _SHOWN.set(shown)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
+
+def progress_shown() -> bool:
+    """Whether searches are to show their progress."""
+    return _SHOWN.get()
 
 
 def progress_bar(shown: bool, *iterable: Any, **options: Any) -> Any:

@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 import bntk
+from bntk._progress import showing_progress
 from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.info import classifier_text
 from bntk.cli.inputs import Data, check_names, read_data
@@ -72,7 +73,8 @@ def _learn_classifier(options: Namespace) -> None:
     spec = options.model or ModelSpec(DEFAULT_MULTI if training.several else DEFAULT)
     [classifier] = classifiers([spec], options, training)
     started = time.perf_counter()
-    classifier.fit(training.X, training.Y)
+    with showing_progress(shows_progress(options)):
+        classifier.fit(training.X, training.Y)
     seconds = time.perf_counter() - started
     _save(classifier, options)
     found = getattr(classifier, "search_", None)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bntk._progress import progress_shown
 from bntk.errors import BntkWarning, DataError, SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning import scores, spaces
@@ -200,7 +201,7 @@ def _search(
     _warn_of_missing_cells(evaluator, space)
     if isinstance(search, str):
         search = automatic(evaluator, space) if search == "auto" else searches.by_name(search)
-    return search.run(evaluator, space, start=start, seed=seed, progress=progress)
+    return search.run(evaluator, space, start=start, seed=seed, progress=progress or progress_shown())
 
 
 def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:

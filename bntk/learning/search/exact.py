@@ -21,6 +21,7 @@ UAI, 445-452.
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -138,7 +139,7 @@ class Exact(Search):
         text = f"Exact search over {n} variables: {2**n:,} sets, {need:.2g} GB"
         _log.info(text)
         if progress:
-            print(text)
+            print(text, file=sys.stderr)
 
     @staticmethod
     def gigabytes(n: int, rank_bytes: int = 2) -> float:
