@@ -25,6 +25,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, Multinomial, OfKernels, check_densities, fit_densities
 from bntk.classifiers.features import Features, Rows
+from bntk.classifiers.prior_option import backoff_of, dirichlet_of
 from bntk.classifiers.unsaved import refuse_unsaved
 from bntk.cpt import CPT
 from bntk.errors import DataError
@@ -33,7 +34,7 @@ from bntk.inference.rows import log_joint_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, posterior_mean, updated
-from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.learning.priors import Backoff, Prior
 from bntk.learning.scores import Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import Space
@@ -329,14 +330,12 @@ class BayesClassifier(RowReader):
     @property
     def _dirichlet(self) -> Prior:
         """The Dirichlet prior of tables that have no feature as a parent."""
-        return as_prior(self._backoff.alpha if self._backoff is not None else self.prior)  # type: ignore[arg-type]
+        return dirichlet_of(self.prior)
 
     @property
     def _backoff(self) -> Backoff | None:
         """How tables with features as parents lean on simpler ones; None if they do not."""
-        if isinstance(self.prior, str) and self.prior == "backoff":
-            return Backoff()
-        return self.prior if isinstance(self.prior, Backoff) else None
+        return backoff_of(self.prior)
 
     @property
     def target_name_(self) -> str:

@@ -438,8 +438,10 @@ def test_any_change_of_a_file_is_refused_or_harmless(classifier):
             except ParseError:
                 return
             with contextlib.suppress(ValueError):  # a feature that holds text, or an option that is not known
-                other.predict_proba(data[FEATURES])
-                other.predict(data[FEATURES])
+                found = other.predict_proba(data[FEATURES])
+                for table in found if isinstance(found, list) else [found]:
+                    assert len(table) == len(data)
+                assert len(other.predict(data[FEATURES])) == len(data)
 
     check()
 

@@ -84,7 +84,7 @@ def test_every_public_name_has_a_summary_of_one_line(thing):
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
 def test_pages_refer_to_what_exists(page):
     for path in re.findall(r"\{(?:class|func|meth|attr|mod)\}`~?([\w.]+)`", page.read_text()):
-        locate(path)
+        assert locate(path) is not None, f"{page.name} refers to {path}, which is not there"
 
 
 def test_every_score_and_classifier_is_on_the_theory_page():

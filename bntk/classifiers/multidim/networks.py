@@ -21,10 +21,11 @@ from bntk.classifiers.multidim.base import MultiBayesClassifier
 from bntk.classifiers.multidim.evidence import FeatureEvidence, class_tables
 from bntk.classifiers.multidim.posterior import ClassPosterior
 from bntk.classifiers.multidim.structure import learn_mdbnc
+from bntk.classifiers.prior_option import backoff_of, dirichlet_of
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import fit
-from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.learning.priors import Backoff, Prior
 from bntk.learning.scores import Score
 from bntk.learning.search import Search, SearchResult
 from bntk.network import BayesianNetwork
@@ -112,13 +113,11 @@ class MDBNC(MultiBayesClassifier):
 
     @property
     def _backoff(self) -> Backoff | None:
-        if isinstance(self.prior, str) and self.prior == "backoff":
-            return Backoff()
-        return self.prior if isinstance(self.prior, Backoff) else None
+        return backoff_of(self.prior)
 
     @property
     def _dirichlet(self) -> Prior:
-        return as_prior(self._backoff.alpha if self._backoff is not None else self.prior)  # type: ignore[arg-type]
+        return dirichlet_of(self.prior)
 
     def _learn(self, counter: TableCounter, n_features: int) -> None:
         self.search_ = learn_mdbnc(
