@@ -17,7 +17,7 @@ from benchmarks import inference_peers as peers
 from benchmarks import report
 from benchmarks.measure import Options, PeerRun, Time, best, run_peer, with_threads
 from benchmarks.report import Section
-from bntk.inference.program import Program, compile_network
+from bntk.inference.exact.program import Program, compile_network
 
 TITLE = "Inference"
 #: Evidence sets for each network.

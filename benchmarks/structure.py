@@ -21,10 +21,10 @@ from benchmarks.measure import Options, PeerRun, Time, best, run_peer
 from benchmarks.parameters import with_plain_labels
 from benchmarks.report import Section
 from bntk.graph.dag import DAG
-from bntk.learning import spaces
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import BIC, BDeu, Score, score
 from bntk.learning.search import Exact, HillClimbing, Search, SearchResult, Tabu
+from bntk.learning.space import named as spaces
 
 TITLE = "Structure"
 SCORES: dict[str, Score] = {"BDeu(10)": BDeu(10), "BIC": BIC()}

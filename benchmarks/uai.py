@@ -18,8 +18,8 @@ from benchmarks import report
 from benchmarks.measure import LeftOut, Options, Time
 from benchmarks.report import Section
 from bntk.errors import TooLargeError
-from bntk.inference.loopy import LoopyMarginals, LoopyProgram
-from bntk.inference.program import Calibrated, Factor, compile_factors
+from bntk.inference.approximate.loopy import LoopyMarginals, LoopyProgram
+from bntk.inference.exact.program import Calibrated, Factor, compile_factors
 from bntk.io import uai
 
 TITLE = "Markov networks with published answers"

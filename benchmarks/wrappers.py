@@ -12,12 +12,12 @@ from benchmarks import report
 from benchmarks.measure import Options, Time, best
 from benchmarks.report import Section
 from bntk.graph.dag import DAG
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import Accuracy
 from bntk.learning.search import BackwardJoining, ForwardJoining, GreedyAdditions, Search, SuperparentAdditions
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 
 TITLE = "Wrapper searches"
 # CPU seconds of bnclassify 0.4.8, by rows and features; one run each, on other data of this shape.

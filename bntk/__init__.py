@@ -12,10 +12,10 @@ __version__ = "0.1.0.dev0"
 
 # Public name -> where it lives ("module:attribute", or a module alone).
 _LAZY = {
-    "Variable": "bntk.variable:Variable",
-    "Table": "bntk.table:Table",
-    "read_table": "bntk.readers:read_table",
-    "read_multilabel": "bntk.tabular.multilabel:read_multilabel",
+    "Variable": "bntk.data.variable:Variable",
+    "Table": "bntk.data.table:Table",
+    "read_table": "bntk.data.readers:read_table",
+    "read_multilabel": "bntk.data.multilabel:read_multilabel",
     "DAG": "bntk.graph.dag:DAG",
     "CPT": "bntk.cpt:CPT",
     "BayesianNetwork": "bntk.network:BayesianNetwork",
@@ -51,8 +51,8 @@ _LAZY = {
         )
     },
     "classifiers": "bntk.classifiers",
-    "Discretizer": "bntk.learning.discretizer:Discretizer",
-    "discretize": "bntk.learning.discretize",
+    "Discretizer": "bntk.data.discretizer:Discretizer",
+    "cuts": "bntk.data.cuts",
     "fit": "bntk.learning.parameters:fit",
     "fit_em": "bntk.learning.em:fit_em",
     "structural_em": "bntk.learning.structural_em:structural_em",
@@ -78,7 +78,7 @@ _LAZY = {
     "Space": "bntk.learning.space:Space",
     "Group": "bntk.learning.space:Group",
     "Link": "bntk.learning.space:Link",
-    "spaces": "bntk.learning.spaces",
+    "spaces": "bntk.learning.space.named",
     "search": "bntk.learning.search",
     "viz": "bntk.viz",
 }
@@ -122,17 +122,20 @@ if TYPE_CHECKING:
     from bntk.classifiers import SelectiveKDB as SelectiveKDB
     from bntk.classifiers import SemiNaiveBayes as SemiNaiveBayes
     from bntk.cpt import CPT as CPT
+    from bntk.data import cuts as cuts
+    from bntk.data.discretizer import Discretizer as Discretizer
+    from bntk.data.multilabel import read_multilabel as read_multilabel
+    from bntk.data.readers import read_table as read_table
+    from bntk.data.table import Table as Table
+    from bntk.data.variable import Variable as Variable
     from bntk.graph.dag import DAG as DAG
     from bntk.inference.decisions import relevant_findings as relevant_findings
     from bntk.inference.decisions import sensitivity as sensitivity
     from bntk.inference.decisions import value_of_information as value_of_information
     from bntk.io import load as load
-    from bntk.learning import discretize as discretize
     from bntk.learning import priors as priors
     from bntk.learning import scores as scores
     from bntk.learning import search as search
-    from bntk.learning import spaces as spaces
-    from bntk.learning.discretizer import Discretizer as Discretizer
     from bntk.learning.em import fit_em as fit_em
     from bntk.learning.learn import learn as learn
     from bntk.learning.learn import learn_structure as learn_structure
@@ -142,14 +145,11 @@ if TYPE_CHECKING:
     from bntk.learning.space import Group as Group
     from bntk.learning.space import Link as Link
     from bntk.learning.space import Space as Space
+    from bntk.learning.space import named as spaces  # noqa: F401
     from bntk.learning.structural_em import structural_em as structural_em
     from bntk.network import BayesianNetwork as BayesianNetwork
     from bntk.noisy import NoisyMax as NoisyMax
     from bntk.noisy import NoisyOr as NoisyOr
-    from bntk.readers import read_table as read_table
-    from bntk.table import Table as Table
-    from bntk.tabular.multilabel import read_multilabel as read_multilabel
-    from bntk.variable import Variable as Variable
 
 
 def __getattr__(name: str) -> Any:

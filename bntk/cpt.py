@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk.data.variable import State, Variable, state_text
 from bntk.errors import NetworkError, NormalisationWarning, TooLargeError, UnknownNameError
-from bntk.variable import State, Variable, state_text
 
 if TYPE_CHECKING:
     import pandas as pd

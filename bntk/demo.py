@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 import bntk
+from bntk.data.table import Table
 from bntk.errors import BntkWarning
 from bntk.graph.dag import DAG
 from bntk.learning.search import SearchResult
 from bntk.network import BayesianNetwork
-from bntk.table import Table
 
 
 def run(rows: int, missing: float, seed: int, picture: Path) -> None:

@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.cpt import CPT, LocalDistribution
+from bntk.data.variable import Variable, format_states
 from bntk.errors import NetworkError, UnknownNameError
 from bntk.graph.dag import DAG
-from bntk.variable import Variable, format_states
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bntk.inference.distribution import Distribution, Explanation, Marginals
-    from bntk.inference.program import Plan
+    from bntk.data.table import Table
+    from bntk.inference.exact.program import Plan
+    from bntk.inference.results import Distribution, Explanation, Marginals
     from bntk.learning.em import EMResult
     from bntk.learning.priors import Prior
     from bntk.learning.search.base import SearchResult
-    from bntk.table import Table
 
 #: Keys of the cache that hold reports of learning.
 _REPORTS = frozenset({"search_result", "em_result", "structural_em_result"})
@@ -264,7 +264,7 @@ class BayesianNetwork:
         >>> bntk.datasets.asia().sample(1000, seed=1, given={"dysp": "yes"}).n_rows
         1000
         """
-        from bntk.inference.sampling import sample
+        from bntk.inference.approximate.sampling import sample
 
         return sample(self, n, seed, given, soft)
 
@@ -350,7 +350,7 @@ class BayesianNetwork:
             "auto" is exact where the cliques fit ``max_entries``, else loopy belief propagation; the ``report`` of the
             result says which it was and why. The others approximate, by propagation or by samples.
         **settings
-            Options of an engine that approximates; see :mod:`bntk.inference.approximate`.
+            Options of an engine that approximates; see :mod:`bntk.inference.approximate.marginals`.
 
         Examples
         --------
@@ -361,7 +361,7 @@ class BayesianNetwork:
         sprinkler  no 0.5702  yes 0.4298
         rain       no 0.2921  yes 0.7079
         """
-        from bntk.inference.approximate import marginals_by
+        from bntk.inference.approximate.marginals import marginals_by
 
         return marginals_by(engine, self, given, soft, settings, **_limits(max_entries))
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES, check_table_size, normalised
+from bntk.data.variable import Variable
 from bntk.errors import NetworkError
-from bntk.variable import Variable
 
 
 class NoisyMax:

@@ -11,8 +11,8 @@ from bntk.classifiers.multidim.ensembles import ChainEnsemble
 from bntk.classifiers.multidim.networks import MDBNC
 from bntk.classifiers.multidim.transform import BinaryRelevance, LabelPowerset
 from bntk.classifiers.naive import NaiveBayes
-from bntk.classifiers.selective import STAN, STAND
 from bntk.classifiers.seminaive import SemiNaiveBayes
+from bntk.classifiers.stan import STAN, STAND
 from bntk.classifiers.weighted import AWNB, MANB, WANBIA
 
 __all__ = [

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from bntk.classifiers.base import NetworkClassifier, ScoreOption
 from bntk.classifiers.stepwise import StepwiseClassifier
-from bntk.learning import spaces
 from bntk.learning.scores import DecomposableScore, Score, by_name
 from bntk.learning.search import GreedyAdditions, Search, SuperparentAdditions
 from bntk.learning.search.stepwise import StepwiseSearch
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -21,13 +21,13 @@ from bntk._threads import run_parallel, spans
 from bntk.classifiers import averaged_kernels as kernels
 from bntk.classifiers.base import BayesClassifier
 from bntk.cpt import CPT
+from bntk.data.table import Table, code_dtype
+from bntk.data.variable import Variable
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import MAX_ENTRIES, PairTables, TableCounter
 from bntk.learning.parameters import posterior_mean
 from bntk.network import BayesianNetwork
-from bntk.table import Table, code_dtype
-from bntk.variable import Variable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -28,6 +28,8 @@ from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.prior_option import backoff_of, dirichlet_of
 from bntk.classifiers.unsaved import refuse_unsaved
 from bntk.cpt import CPT
+from bntk.data.table import Table, Unseen, code_dtype
+from bntk.data.variable import Variable, is_missing, plain_state
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
@@ -39,8 +41,6 @@ from bntk.learning.scores import Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import Space
 from bntk.network import BayesianNetwork
-from bntk.table import Table, Unseen, code_dtype
-from bntk.variable import Variable, is_missing, plain_state
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.classifiers.kde import KernelDensity
+from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.learning.parameters import posterior_mean
 from bntk.learning.priors import Prior
-from bntk.variable import Variable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

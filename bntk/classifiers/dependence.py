@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from bntk.classifiers.base import NetworkClassifier, ScoreOption
 from bntk.classifiers.stepwise import StepwiseClassifier, alpha_of
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import LOO, LogLikelihood, Score
 from bntk.learning.search import GreedyAdditions, KDependence, Search, SearchResult
-from bntk.learning.search.selective import SelectiveKDependence
+from bntk.learning.search.k_dependence_selection import SelectiveKDependence
 from bntk.learning.search.stepwise import StepwiseSearch
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.features import Rows
+from bntk.data.table import Table, code_dtype
 from bntk.errors import DataError, UnknownNameError
 from bntk.network import BayesianNetwork
-from bntk.table import Table, code_dtype
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.data.coding import check_column_names
+from bntk.data.columns import code_column, columns_of_frame, numbers_of
+from bntk.data.cuts import checked_cuts, code_columns, interval_names, learn_cuts
+from bntk.data.table import Table, Unseen, code_dtype
+from bntk.data.variable import Variable
 from bntk.errors import DataError
-from bntk.learning.discretize import checked_cuts, code_columns, interval_names, learn_cuts
-from bntk.table import Table, Unseen, code_dtype
-from bntk.tabular.coding import check_column_names
-from bntk.tabular.columns import code_column, columns_of_frame, numbers_of
-from bntk.variable import Variable
 
 #: Ways to cut numbers into intervals.
 CUTTING = ("mdl", "width", "frequency")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from bntk.classifiers.base import NetworkClassifier, ScoreOption
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import Score
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

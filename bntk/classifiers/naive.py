@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.classifiers.base import NetworkClassifier
+from bntk.data.table import Table
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import fit, updated
 from bntk.learning.priors import Backoff, Prior
 from bntk.learning.search import SearchResult
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
-from bntk.table import Table
 
 Floats = NDArray[np.float64]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bntk.classifiers.stepwise import StepwiseClassifier
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import BIC, Score
 from bntk.learning.search import BackwardJoining, ForwardJoining, Search
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

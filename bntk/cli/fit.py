@@ -13,9 +13,9 @@ from bntk.cli.options import add_data, add_json, add_output, add_seed, made, one
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
 
 if TYPE_CHECKING:
+    from bntk.data.table import Table
     from bntk.graph.dag import DAG
     from bntk.network import BayesianNetwork
-    from bntk.table import Table
 
 
 def _add_options(parser: ArgumentParser) -> None:

@@ -15,19 +15,19 @@ import numpy as np
 import bntk
 from bntk.cli.command import did_you_mean
 from bntk.cli.output import note, shortened, suffix_of
+from bntk.data.coding import CodedColumn
+from bntk.data.readers import read_columns
+from bntk.data.table import Table
+from bntk.data.variable import is_missing, natural_order
 from bntk.errors import DataError, ParseError, UnknownNameError
-from bntk.readers import read_columns
-from bntk.table import Table
-from bntk.tabular.coding import CodedColumn
-from bntk.variable import is_missing, natural_order
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from bntk.data.variable import Variable
     from bntk.graph.dag import DAG
     from bntk.network import BayesianNetwork
-    from bntk.variable import Variable
 
 NO_VARIABLE = "the network has no variable"
 DATA_SUFFIXES = (".csv", ".tsv", ".txt", ".arff", ".parquet", ".pq")
@@ -171,7 +171,7 @@ def _column_for(variable: Variable, data: Data) -> CodedColumn:
     column = data.columns[variable.name]
     if are_numbers(variable.states) or not data.is_numeric(variable.name):
         return column
-    from bntk.learning.discretize import cut_codes, interval_cuts
+    from bntk.data.cuts import cut_codes, interval_cuts
 
     try:
         cuts = interval_cuts(variable.states)

@@ -32,9 +32,9 @@ from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progr
 from bntk.errors import BntkWarning, DataError
 
 if TYPE_CHECKING:
+    from bntk.data.table import Table
     from bntk.learning.space import Space
     from bntk.network import BayesianNetwork
-    from bntk.table import Table
 
 #: A column with more distinct numbers is no variable as it is.
 MOST_NUMBERS, DEFAULT_BINS = 20, 5

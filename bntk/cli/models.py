@@ -110,7 +110,7 @@ def _classifier(
         rest = {name: value for name, value in shared.items() if name not in known}
         parameters["base"] = one_class(**_parameters(base, one_class, rest, seed, used)[0])
     if "space" in known and (constraints or "max_parents" in shared):
-        from bntk.learning import spaces
+        from bntk.learning.space import named as spaces
 
         rules = {**constraints, **({"max_parents": shared["max_parents"]} if "max_parents" in shared else {})}
         used.update(rules)

@@ -115,7 +115,7 @@ def _costs(path: str | None, states: Sequence[Any]) -> NDArray[np.float64] | Non
     """The matrix of costs, true class by predicted class, from a file whose rows and columns are named."""
     if path is None:
         return None
-    from bntk.variable import Variable
+    from bntk.data.variable import Variable
 
     table = bntk.read_table(path, types=str)
     variable = Variable("class", states)
@@ -148,7 +148,7 @@ def _accuracy(answer: Answer, data: Data) -> float | None:
     """The share of labels that are right, where the data have the true classes; a note tells it."""
     if answer.target not in data.columns:
         return None
-    from bntk.variable import Variable
+    from bntk.data.variable import Variable
 
     variable = Variable(answer.target, answer.classes)
     known = data.is_known(answer.target)

@@ -13,7 +13,7 @@ from bntk.cli.options import add_evidence, add_json, add_network
 from bntk.cli.output import emit, table
 
 if TYPE_CHECKING:
-    from bntk.inference.distribution import Distribution, Explanation
+    from bntk.inference.results import Distribution, Explanation
     from bntk.network import BayesianNetwork
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT, check_table_size
+from bntk.data.variable import Variable
 from bntk.datasets.drawn import Drawn, draw, row_seed
 from bntk.datasets.logit import additive, checked_shares, cumulative_logit
 from bntk.errors import DataError
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
 
 CLASS = "class"
 

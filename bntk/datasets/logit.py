@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT
+from bntk.data.variable import Variable
 from bntk.errors import DataError
-from bntk.variable import Variable
 
 
 def expit(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.data.table import Table
+from bntk.data.variable import format_states
 from bntk.datasets.logit import expit, threshold
 from bntk.errors import DataError, UnknownNameError
-from bntk.table import Table
-from bntk.variable import format_states
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT
+from bntk.data.variable import Variable
 from bntk.datasets.drawn import Drawn, draw, row_seed
 from bntk.datasets.logit import cumulative_logit, expit, threshold
 from bntk.errors import DataError
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
 
 
 def make_multilabel(

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bntk.cpt import CPT
+from bntk.data.variable import Variable
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
 
 _NO_YES = ("no", "yes")
 

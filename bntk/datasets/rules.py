@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bntk.cpt import CPT
+from bntk.data.variable import Variable
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
 
 if TYPE_CHECKING:
     import pandas as pd

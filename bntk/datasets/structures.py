@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from bntk.cpt import CPT, check_table_size
+from bntk.data.variable import Variable
 from bntk.errors import DataError, GraphError
 from bntk.graph.dag import DAG
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
 
 
 def random_dag(

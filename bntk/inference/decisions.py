@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.data.variable import State
 from bntk.errors import NetworkError
 from bntk.inference.evidence import Findings, clashing, read_findings
-from bntk.inference.program import Calibrated, Program, compile_network
+from bntk.inference.exact.program import Calibrated, Program, compile_network
 from bntk.network import BayesianNetwork
-from bntk.variable import State
 
 if TYPE_CHECKING:
     import pandas as pd

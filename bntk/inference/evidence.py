@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.data.variable import State, Variable, format_states, is_missing
 from bntk.errors import DataError, ImpossibleEvidence
 from bntk.network import BayesianNetwork
-from bntk.variable import State, Variable, format_states, is_missing
 
 Floats = NDArray[np.float64]
 Given = Mapping[str, Any]

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
-from bntk.inference.elimination import log_joint_by_elimination
+from bntk.data.table import as_table
+from bntk.inference.elimination.engine import log_joint_by_elimination
+from bntk.inference.exact.program import MAX_ENTRIES, compile_network
 from bntk.inference.flat import flat_families, flat_tables
-from bntk.inference.program import MAX_ENTRIES, compile_network
 from bntk.network import BayesianNetwork
-from bntk.table import as_table
 
 Floats = NDArray[np.float64]
 

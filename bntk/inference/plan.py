@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bntk.inference.junction import JunctionTree, Scope
+from bntk.inference.exact.junction import JunctionTree, Scope
 
 
 @dataclass(frozen=True)

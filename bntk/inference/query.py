@@ -14,9 +14,8 @@ import numpy as np
 
 from bntk.errors import DataError, ImpossibleEvidence, TooLargeError
 from bntk.graph.separation import bayes_ball
-from bntk.inference.distribution import Distribution, Explanation, Marginals
 from bntk.inference.evidence import Findings, Floats, Given, clashing, numbers_by_state, read_findings
-from bntk.inference.program import (
+from bntk.inference.exact.program import (
     MAX_ENTRIES,
     Calibrated,
     Factor,
@@ -25,6 +24,7 @@ from bntk.inference.program import (
     compile_factors,
     compile_network,
 )
+from bntk.inference.results import Distribution, Explanation, Marginals
 from bntk.network import BayesianNetwork
 
 #: Entries of all cliques up to which the program of the whole network is used for every question.

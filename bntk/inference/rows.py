@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.data.table import Table, as_table, code_dtype
 from bntk.errors import ImpossibleRowsWarning
-from bntk.inference.elimination import junction_tree_cost, log_joint_by_elimination, posterior_by_elimination
+from bntk.inference.elimination.engine import junction_tree_cost, log_joint_by_elimination, posterior_by_elimination
+from bntk.inference.exact.program import MAX_ENTRIES, Program, compile_network
 from bntk.inference.likelihood import incomplete_log_likelihood
-from bntk.inference.program import MAX_ENTRIES, Program, compile_network
 from bntk.inference.query import is_small, positions
 from bntk.network import BayesianNetwork
-from bntk.table import Table, as_table, code_dtype
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.cpt import CPT, ROUNDING, normalised, warn_normalised
+from bntk.data.variable import Variable, state_text
 from bntk.errors import BntkError, DataError, NetworkError, ParseError
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable, state_text
 
 # A name without quotes may hold anything but blanks and what the grammar itself uses.
 _PLAIN = re.compile(r"[^\s,;|(){}\[\]\"]+\Z")

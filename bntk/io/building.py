@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.cpt import CPT, ROUNDING, normalised, warn_normalised
+from bntk.data.variable import State, Variable, state_text
 from bntk.errors import BntkError, DataError, NetworkError, ParseError
 from bntk.network import BayesianNetwork
-from bntk.variable import State, Variable, state_text
 
 Place = tuple[int, int]  # line and column, from 1; 0 when not known
 NOWHERE: Place = (0, 0)

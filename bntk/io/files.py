@@ -8,8 +8,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from bntk.data.text_files import read_bytes
 from bntk.errors import DataError, ParseError
-from bntk.tabular.text_files import read_bytes
 
 # Text that gzip packs better is refused, if it is also this long.
 _TIMES_UNPACKED, _UNPACKED = 200, 1 << 26

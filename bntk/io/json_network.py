@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from bntk.cpt import CPT
+from bntk.data.variable import State, Variable
 from bntk.errors import DataError
 from bntk.io.building import NOWHERE, NetworkBuilder
 from bntk.io.json_text import json_text, read_json, shown
 from bntk.learning.priors import Backoff, BDeu, Dirichlet, MaximumLikelihood
 from bntk.network import BayesianNetwork
-from bntk.variable import State, Variable
 
 FORMAT, VERSION = "bntk network", 1
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from bntk.cpt import CPT
+from bntk.data.variable import Variable
 from bntk.errors import NetworkError
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
 
 
 def to_pgmpy(network: BayesianNetwork) -> Any:

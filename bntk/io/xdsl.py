@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterator
 
 from bntk.cpt import CPT
+from bntk.data.variable import Variable
 from bntk.io.building import NetworkBuilder, identifiers, number_texts, state_texts
 from bntk.io.xml_tree import Element, escaped, read_xml
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
 
 READS_BYTES = True  # the document says how it is encoded
 

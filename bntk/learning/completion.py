@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.inference.program import compile_network
+from bntk.data.table import Table
+from bntk.inference.exact.program import compile_network
 from bntk.inference.rows import posterior_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.counts.compact import number_configurations
 from bntk.network import BayesianNetwork
-from bntk.table import Table
 
 Codes = NDArray[Any]
 Floats = NDArray[np.float64]

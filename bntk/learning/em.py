@@ -20,17 +20,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
+from bntk.data.table import Table, as_table
+from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.inference.elimination import FEW_ROWS, MOST, QUICK, ExpectedCounts, flat_families
-from bntk.inference.program import Factor, Program, compile_factors
+from bntk.inference.elimination.engine import FEW_ROWS, MOST, QUICK, ExpectedCounts, flat_families
+from bntk.inference.exact.program import Factor, Program, compile_factors
 from bntk.learning.completion import distinct_rows
 from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.parameters import posterior_mean, sized_families
 from bntk.learning.priors import Prior, as_prior
 from bntk.network import BayesianNetwork
-from bntk.table import Table, as_table
-from bntk.variable import Variable
 
 if TYPE_CHECKING:
     import pandas as pd

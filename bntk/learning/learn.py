@@ -12,21 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bntk._progress import progress_shown
+from bntk.data.table import as_table
+from bntk.data.variable import Variable, format_states
 from bntk.errors import BntkWarning, DataError, SpaceError
 from bntk.graph.dag import DAG
-from bntk.learning import scores, spaces
+from bntk.learning import scores
 from bntk.learning import search as searches
 from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Dirichlet, Prior
 from bntk.learning.scores.base import Evaluator, Score
-from bntk.learning.scores.families import FamilyEvaluator
+from bntk.learning.scores.family_evaluator import FamilyEvaluator
 from bntk.learning.search import Exact, HillClimbing, OrderSearch, Search, SearchResult, SpanningTree, Tabu
 from bntk.learning.search.parent_sets import refuse_shapes
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
-from bntk.table import as_table
-from bntk.variable import Variable, format_states
 
 # The default search is exact up to so many variables and parent sets: two to three seconds for 12 variables without
 # constraints, or 18 with up to three parents.

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES, check_table_size
+from bntk.data.table import as_table
+from bntk.data.variable import Variable
 from bntk.errors import DataError, NetworkError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.priors import Prior, as_prior
 from bntk.network import BayesianNetwork
-from bntk.table import as_table
-from bntk.variable import Variable
 
 
 def fit(

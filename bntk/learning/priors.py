@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bntk.variable import Variable
+from bntk.data.variable import Variable
 
 
 @runtime_checkable

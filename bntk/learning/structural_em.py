@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk._progress import progress_bar
+from bntk.data.table import Table
+from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.learning import scores, spaces
+from bntk.learning import scores
 from bntk.learning.completion import hard_completion, soft_completion
 from bntk.learning.counts import TableCounter
 from bntk.learning.em import IncompleteRows, column_names, em_result, fit_em, incomplete_table, log_product
@@ -33,9 +35,8 @@ from bntk.learning.scores.base import Score
 from bntk.learning.scores.decomposable import DecomposableScore
 from bntk.learning.search import Search
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
-from bntk.table import Table
-from bntk.variable import Variable
 
 if TYPE_CHECKING:
     import pandas as pd

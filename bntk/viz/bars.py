@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from bntk.data.variable import state_text
 from bntk.inference.evidence import read_findings
 from bntk.network import BayesianNetwork
-from bntk.variable import state_text
 from bntk.viz import style
 from bntk.viz.scene import Box, Item, Label, one_line, text_width
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bntk.data.variable import format_states
 from bntk.errors import UnknownNameError
 from bntk.graph.dag import DAG
 from bntk.graph.layout import Layout, layered_layout
 from bntk.network import BayesianNetwork
-from bntk.variable import format_states
 from bntk.viz import style
 from bntk.viz.bars import Bars, posterior_bars
 from bntk.viz.scene import Box, Curve, Item, Label, Point, Scene, lines_of, text_width

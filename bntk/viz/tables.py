@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT
+from bntk.data.variable import state_text
 from bntk.errors import DataError
-from bntk.variable import state_text
 from bntk.viz import style
 from bntk.viz.axes import title_width
 from bntk.viz.scene import one_line, text_width

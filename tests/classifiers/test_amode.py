@@ -14,8 +14,8 @@ from sklearn.base import clone
 import bntk
 from bntk.classifiers.multidim.beliefs import Alone
 from bntk.errors import TooLargeError
-from bntk.learning import spaces
 from bntk.learning.learn import learn_structure
+from bntk.learning.space import named as spaces
 
 
 def problem(n=250, m=4, seed=0, missing=0.0):

@@ -16,7 +16,7 @@ import bntk
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import BIC, LOO, Accuracy
-from bntk.learning.search.dependence import informations
+from bntk.learning.search.k_dependence import informations
 
 Rows = list[list[int]]
 

@@ -13,8 +13,8 @@ from sklearn.model_selection import KFold, cross_val_score
 import bntk
 from bntk.classifiers.multidim.labels import read_labels
 from bntk.errors import DataError, TooLargeError
-from bntk.learning import spaces
 from bntk.learning.learn import learn_structure
+from bntk.learning.space import named as spaces
 
 SHAPES = [
     {"classes": "empty", "features": "empty"},

@@ -19,12 +19,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bntk
 from bntk.errors import SpaceError
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import BIC, CV, HGC, LC, LOO, SB, Accuracy, BDeu, LogLikelihood, Score, score_by_node
 from bntk.learning.search import SearchResult, SelectiveTrees, selective_tree_kernels
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 
 SCORES = [HGC(), SB(), BIC(), BDeu(5), LOO("v0"), LC("v0"), CV(5, target="v0"), Accuracy(5, target="v0")]
 KINDS = {"stan": spaces.stan, "stand": spaces.stand, "sfan": spaces.sfan, "sfand": spaces.sfand}

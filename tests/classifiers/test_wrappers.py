@@ -12,7 +12,6 @@ from references import declared, oracle_json, oracle_table, read_json, shared
 import bntk
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import BIC, LOO, Accuracy, BDeu, Score
 from bntk.learning.search import (
@@ -27,6 +26,7 @@ from bntk.learning.search import (
 )
 from bntk.learning.search.stepwise import StepwiseSearch
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 
 ALGORITHMS = ("fssj", "bsej", "tan_hc", "tan_hcsp", "kdb")
 SHARED_RUNS = [

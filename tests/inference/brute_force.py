@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 import bntk
-from bntk.inference.program import Factor, Program, compile_factors
+from bntk.inference.exact.program import Factor, Program, compile_factors
 
 
 def factors_of(network: bntk.BayesianNetwork) -> list[Factor]:

@@ -13,8 +13,8 @@ from inference.brute_force import compiled, given, onto, random_rows, row_likeli
 from random_networks import joint, networks, random_network
 
 import bntk
-from bntk.inference import elimination
-from bntk.inference.elimination import ExpectedCounts, families_of, posterior_by_elimination
+from bntk.inference.elimination import engine as elimination
+from bntk.inference.elimination.engine import ExpectedCounts, families_of, posterior_by_elimination
 from bntk.inference.likelihood import incomplete_log_likelihood
 from bntk.inference.rows import log_joint_rows, posterior_rows
 from bntk.learning.counts import TableCounter

@@ -14,9 +14,9 @@ from random_networks import joint, random_network
 
 import bntk
 from bntk.errors import ImpossibleEvidence
-from bntk.inference.approximate import approximate_marginals, choose_engine
-from bntk.inference.loopy import LoopyProgram, loopy_network
-from bntk.inference.program import Factor, compile_network
+from bntk.inference.approximate.loopy import LoopyProgram, loopy_network
+from bntk.inference.approximate.marginals import approximate_marginals, choose_engine
+from bntk.inference.exact.program import Factor, compile_network
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=40)

@@ -26,11 +26,11 @@ from references import oracle_json, read_json, shared, true_network
 
 import bntk
 from bntk.errors import TooLargeError
-from bntk.inference import program as program_module
-from bntk.inference import strided
-from bntk.inference.junction import JunctionTree
-from bntk.inference.program import Factor, compile_factors, compile_network
-from bntk.inference.small import SmallEngine
+from bntk.inference.exact import program as program_module
+from bntk.inference.exact import strided
+from bntk.inference.exact.junction import JunctionTree
+from bntk.inference.exact.program import Factor, compile_factors, compile_network
+from bntk.inference.exact.small import SmallEngine
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=40)

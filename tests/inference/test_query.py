@@ -15,10 +15,10 @@ from random_networks import joint, networks, random_network
 
 import bntk
 from bntk.errors import DataError, ImpossibleEvidence, TooLargeError, UnknownNameError
-from bntk.inference import program as program_module
 from bntk.inference import query as query_module
-from bntk.inference.distribution import Distribution
-from bntk.inference.program import compile_network
+from bntk.inference.exact import program as program_module
+from bntk.inference.exact.program import compile_network
+from bntk.inference.results import Distribution
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=40)

@@ -14,10 +14,10 @@ from random_networks import joint, random_network
 
 import bntk
 from bntk.errors import DataError, ImpossibleEvidence, TooLargeError
-from bntk.inference import program as program_module
-from bntk.inference import sampling
-from bntk.inference.approximate import approximate_marginals
-from bntk.inference.sampling import gibbs, likelihood_weighting, sample
+from bntk.inference.approximate import sampling
+from bntk.inference.approximate.marginals import approximate_marginals
+from bntk.inference.approximate.sampling import gibbs, likelihood_weighting, sample
+from bntk.inference.exact import program as program_module
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -12,12 +12,13 @@ from random_networks import joint, networks
 import bntk
 from bntk import DAG, Table, Variable
 from bntk.errors import DataError
-from bntk.learning import completion, scores, spaces
+from bntk.learning import completion, scores
 from bntk.learning import structural_em as module
 from bntk.learning.completion import hard_completion, soft_completion
 from bntk.learning.em import em_result
 from bntk.learning.learn import learn
 from bntk.learning.search import HillClimbing
+from bntk.learning.space import named as spaces
 from bntk.learning.structural_em import structural_em, structural_em_result
 
 ASIA = bntk.datasets.asia()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from references import shared
 
 from bntk.errors import ParseError
-from bntk.inference.loopy import LoopyProgram
-from bntk.inference.program import Factor, compile_factors
+from bntk.inference.approximate.loopy import LoopyProgram
+from bntk.inference.exact.program import Factor, compile_factors
 from bntk.io import uai
 
 MODEL = """MARKOV

@@ -23,7 +23,7 @@ from pathlib import Path
 import atheris
 
 INSTRUMENTED = [
-    "bntk.io", "bntk.tabular", "bntk.readers", "bntk.table", "bntk.variable", "bntk.cpt", "bntk.network", "bntk.graph",
+    "bntk.io", "bntk.data", "bntk.cpt", "bntk.network", "bntk.graph",
     "bntk.classifiers.saving", "defusedxml", "json",
 ]  # fmt: skip
 

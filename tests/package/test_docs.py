@@ -19,7 +19,7 @@ MODULES = (
     "bntk",
     "bntk.classifiers",
     "bntk.datasets",
-    "bntk.discretize",
+    "bntk.cuts",
     "bntk.errors",
     "bntk.evaluation",
     "bntk.graph",

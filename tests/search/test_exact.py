@@ -14,7 +14,6 @@ from random_networks import random_network
 
 import bntk
 from bntk.errors import SpaceError, TooLargeError
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import AIC, BIC, K2, BDeu, LogLikelihood
 from bntk.learning.search import exact as module
@@ -23,6 +22,7 @@ from bntk.learning.search.greedy import HillClimbing
 from bntk.learning.search.order import OrderSearch
 from bntk.learning.search.parent_sets import ParentSets
 from bntk.learning.space import Group, Space
+from bntk.learning.space import named as spaces
 
 
 def evaluator_of(score, n=4, seed=0, rows=200):

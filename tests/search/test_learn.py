@@ -13,11 +13,12 @@ import pytest
 from random_networks import random_network
 
 import bntk
-from bntk.learning import priors, scores, spaces
+from bntk.learning import priors, scores
 from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.learn import automatic, default_prior, learn, learn_structure
 from bntk.learning.search import NAMES, HillClimbing, Tabu
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 
 
 @pytest.fixture(scope="module")

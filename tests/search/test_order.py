@@ -9,7 +9,6 @@ from references import shared
 
 import bntk
 from bntk.errors import GraphError, SpaceError
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import BIC, K2, BDeu, LogLikelihood
 from bntk.learning.search import kernels
@@ -19,6 +18,7 @@ from bntk.learning.search.greedy import HillClimbing
 from bntk.learning.search.order import FlatSets, K2Search, OrderSearch, climb_from
 from bntk.learning.search.parent_sets import ParentSetFinder, find_parent_sets
 from bntk.learning.space import Group, Space
+from bntk.learning.space import named as spaces
 
 
 def evaluator_of(score, n=6, seed=0, rows=300, max_states=3):

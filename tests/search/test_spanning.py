@@ -11,10 +11,10 @@ from random_networks import random_network
 
 import bntk
 from bntk.errors import DataError, GraphError, SpaceError
-from bntk.learning import spaces
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import AIC, BIC, HGC, BDeu, LogLikelihood
 from bntk.learning.search.spanning import SpanningTree, maximum_arborescence, maximum_spanning_tree
+from bntk.learning.space import named as spaces
 
 
 def all_parent_lists(n: int, forest: bool) -> list[tuple[int, ...]]:

@@ -10,9 +10,9 @@ from space.references import all_dags, legal_moves, reachable
 
 from bntk.errors import SpaceError, UnknownNameError
 from bntk.graph import DAG
-from bntk.learning import spaces
 from bntk.learning.moves import Move
 from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
 
 FEATURES = [f"x{i}" for i in range(6)]
 CLASSES = ["y0", "y1", "y2"]

@@ -13,9 +13,9 @@ from strategies import dags
 
 from bntk.errors import GraphError, SpaceError, UnknownNameError
 from bntk.graph import DAG
-from bntk.learning import spaces
 from bntk.learning.moves import ADD, DELETE, REVERSE, Move
 from bntk.learning.space import Group, Link, Space
+from bntk.learning.space import named as spaces
 from bntk.learning.space.ancestry import ancestor_matrix, join_ancestors, part_ancestors
 
 ABCD = ["A", "B", "C", "D"]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bntk import Table, Variable, read_table
+from bntk.data.arff import read_arff
 from bntk.errors import DataError, ParseError
-from bntk.tabular.arff import read_arff
 
 MULTILABEL = Path(__file__).parents[3] / "shared" / "data" / "multilabel"
 

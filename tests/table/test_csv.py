@@ -13,8 +13,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from bntk import Table, Variable, read_table, set_threads
+from bntk.data import tokens
 from bntk.errors import DataError, ParseError, UnseenStateWarning
-from bntk.tabular import tokens
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bntk import Table, Variable
+from bntk.data.table import as_table
 from bntk.errors import DataError, UnseenStateWarning
-from bntk.table import as_table
 
 words = st.text(st.characters(codec="utf-8"), max_size=5)
 COLUMN_KINDS = {

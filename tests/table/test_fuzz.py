@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bntk import Table, read_table
+from bntk.data import tokens
 from bntk.errors import BntkError
-from bntk.tabular import tokens
 
 CSV = b'a,b,c\nx,1,"q, r"\ny,2,"say ""hi"""\r\n\xc3\xa9t\xc3\xa9,3,long enough for two words\n,,z\n'
 ARFF = (

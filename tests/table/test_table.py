@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bntk import Table, Variable
+from bntk.data.table import as_table
 from bntk.errors import DataError, UnknownNameError, UnseenStateWarning
-from bntk.table import as_table
 
 LAWN = Table.from_columns({"rain": ["no", "yes", None, "no"], "grass": ["dry", "wet", "wet", None]})
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bntk import Variable
+from bntk.data.variable import natural_order, state_text
 from bntk.errors import DataError, UnknownNameError
-from bntk.variable import natural_order, state_text
 
 labels = st.one_of(st.text(max_size=6), st.integers(), st.floats(allow_nan=False), st.booleans())
 

@@ -21,13 +21,13 @@ from bntk.classifiers.base import RowReader, _n_rows
 from bntk.classifiers.features import CONTINUOUS, Features, _columns_of_numbers, columns_of
 from bntk.classifiers.multidim.labels import Labels, read_labels
 from bntk.classifiers.multidim.posterior import ClassPosterior
+from bntk.data.cuts import joint_cuts
+from bntk.data.table import Table, Unseen, code_dtype
+from bntk.data.variable import Variable
 from bntk.errors import DataError, TooLargeError
 from bntk.learning.counts import TableCounter
-from bntk.learning.discretize import joint_cuts
 from bntk.learning.priors import Backoff, Prior, as_prior
 from bntk.network import BayesianNetwork
-from bntk.table import Table, Unseen, code_dtype
-from bntk.variable import Variable
 
 #: Joint states of the classes of which the probabilities are given one by one.
 MOST_JOINT_STATES = 1 << 16

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from bntk._threads import run_parallel, spans
 from bntk.classifiers.multidim.evidence import Floats, Scope, Tables
-from bntk.inference.junction import junction_tree
-from bntk.inference.loopy import LoopyProgram
-from bntk.inference.program import Factor
+from bntk.inference.approximate.loopy import LoopyProgram
+from bntk.inference.exact.junction import junction_tree
+from bntk.inference.exact.program import Factor
 
 #: Numbers that one pass over a junction tree may hold; rows are cut into pieces accordingly.
 ENTRIES_AT_ONCE = 1 << 21

@@ -22,9 +22,9 @@ from bntk.classifiers.multidim.labels import targets_table
 from bntk.classifiers.multidim.links import Link, LinkMaker
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
-from bntk.learning import spaces
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import Score
+from bntk.learning.space import named as spaces
 
 #: With at most so many combinations of labels, their probabilities are added up, not estimated from samples.
 FEW_COMBINATIONS = 1024

@@ -20,9 +20,9 @@ from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs, read_inputs
 from bntk.classifiers.multidim.labels import Labels, read_labels
 from bntk.classifiers.multidim.links import Link, LinkMaker
 from bntk.classifiers.naive import NaiveBayes
+from bntk.data.coding import check_column_names
+from bntk.data.table import Table
 from bntk.errors import DataError, TooLargeError
-from bntk.table import Table
-from bntk.tabular.coding import check_column_names
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

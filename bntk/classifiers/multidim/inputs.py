@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from bntk.classifiers.base import BayesClassifier, _n_rows, _rows_of
 from bntk.classifiers.features import columns_of
-from bntk.table import Table, code_dtype
-from bntk.tabular.columns import numbers_of
-from bntk.variable import Variable
+from bntk.data.columns import numbers_of
+from bntk.data.table import Table, code_dtype
+from bntk.data.variable import Variable
 
 if TYPE_CHECKING:
     from bntk.classifiers.naive import NaiveBayes

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from bntk.data.coding import CodedColumn, check_column_names
+from bntk.data.columns import code_column, columns_of_frame
+from bntk.data.table import Table, code_dtype
+from bntk.data.variable import Variable, format_states, is_missing, plain_state
 from bntk.errors import DataError
-from bntk.table import Table, code_dtype
-from bntk.tabular.coding import CodedColumn, check_column_names
-from bntk.tabular.columns import code_column, columns_of_frame
-from bntk.variable import Variable, format_states, is_missing, plain_state
 
 Codes = NDArray[np.int64]
 

@@ -20,12 +20,12 @@ from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
 from bntk.classifiers.multidim.labels import Labels
 from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
+from bntk.data.variable import Variable, plain_state
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.parameters import posterior_mean
 from bntk.learning.priors import Prior
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable, plain_state
 
 #: Rows that are given to a classifier at once.
 ROWS_AT_ONCE = 1 << 16

@@ -22,12 +22,12 @@ from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import Score, by_name
-from bntk.learning.scores.families import FamilyEvaluator
+from bntk.learning.scores.family_evaluator import FamilyEvaluator
 from bntk.learning.search import SearchResult
 from bntk.learning.search.base import Step
 from bntk.learning.search.spanning import best_tree
 from bntk.learning.space import Group, Space
-from bntk.learning.spaces import mdbnc
+from bntk.learning.space.named import mdbnc
 
 #: All sets of classes are looked at for each feature where that are no more families than this; else a greedy choice.
 MAX_FAMILIES = 60_000

@@ -23,11 +23,12 @@ from bntk.classifiers.features import Features
 from bntk.classifiers.kde import KernelDensity
 from bntk.classifiers.multidim.labels import Labels
 from bntk.classifiers.multidim.links import ConstantLink, EstimatorLink, NaiveLink
+from bntk.data.variable import Variable
 from bntk.graph.dag import DAG
-from bntk.learning import priors, scores, search, spaces
+from bntk.learning import priors, scores, search
 from bntk.learning.counts.pairs import PairTables, layout_pairs
 from bntk.learning.space import Group, Link, Space
-from bntk.variable import Variable
+from bntk.learning.space import named as spaces
 
 
 @dataclass(frozen=True)

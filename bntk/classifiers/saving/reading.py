@@ -13,11 +13,11 @@ from bntk.classifiers.base import RowReader
 from bntk.classifiers.saving.hints import conforms, is_plain
 from bntk.classifiers.saving.kinds import classifier_classes, functions, kinds, parameter_types, state_types
 from bntk.classifiers.unsaved import Unsaved
+from bntk.data.variable import Variable
 from bntk.errors import ParseError
 from bntk.io.json_network import read_network, read_variable
 from bntk.io.json_text import shown
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
 
 _MAX_DEPTH = 60
 _TEXTS = re.compile(r"U([0-9]{1,6})")

@@ -34,10 +34,10 @@ from bntk.classifiers.saving.kinds import (
     state_types,
 )
 from bntk.classifiers.unsaved import Unsaved
+from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.io.json_network import document_of, variable_entry
 from bntk.network import BayesianNetwork
-from bntk.variable import Variable
 
 _LONGEST_TEXT = 200
 

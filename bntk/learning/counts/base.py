@@ -12,13 +12,13 @@ from typing import TypeVar
 import numpy as np
 
 from bntk._threads import run_parallel
+from bntk.data.table import Table
+from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.learning.counts.compact import CompactTable, add_compact, count_compact
 from bntk.learning.counts.families import FamilyPlan, count_block, plan_families
 from bntk.learning.counts.pairs import PairTables, count_pairs, find_variable, layout_pairs
 from bntk.learning.counts.state_planes import StatePlanes
-from bntk.table import Table
-from bntk.variable import Variable
 
 R = TypeVar("R")
 Block = tuple[Table, "np.ndarray | None"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bntk.data.table import Table
 from bntk.errors import TooLargeError
 from bntk.learning.counts import kernels
-from bntk.table import Table
 
 _LARGEST_KEY = 2**63 - 1
 

@@ -10,9 +10,9 @@ from itertools import accumulate
 import numpy as np
 
 from bntk._threads import n_threads, run_parallel, spans
+from bntk.data.table import Table
 from bntk.errors import TooLargeError
 from bntk.learning.counts import kernels
-from bntk.table import Table
 
 # Row indices within a table are 32-bit; one value is kept for incomplete rows.
 LARGEST_TABLE = 2**32 - 2

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from bntk.data.table import Table
 from bntk.errors import DataError
 from bntk.learning.counts.base import Block, Counter
 from bntk.learning.counts.state_planes import StatePlanes
-from bntk.table import Table
 
 
 class TableCounter(Counter):

@@ -9,11 +9,11 @@ from itertools import combinations
 import numpy as np
 
 from bntk._threads import n_threads, run_parallel
+from bntk.data.table import Table
+from bntk.data.variable import Variable
 from bntk.errors import DataError, TooLargeError, UnknownNameError
 from bntk.learning.counts.families import count_block, plan_families
 from bntk.learning.counts.planes import PlanePlan, count_pairs_by_planes, plan_planes
-from bntk.table import Table
-from bntk.variable import Variable
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from bntk._threads import n_threads, run_parallel, spans
+from bntk.data.table import Table
 from bntk.learning.counts import plane_kernels
-from bntk.table import Table
 
 # A pair costs as many ANDs and counts a word as the product of the numbers of planes of its two variables. Measured by
 # ``python -m benchmarks.counting --only model`` for 1,000 to 100,000 rows and 2 to 20 classes: one such product costs

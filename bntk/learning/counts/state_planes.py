@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bntk.data.table import Table
 from bntk.learning.counts import plane_kernels
 from bntk.learning.counts.planes import CHUNK, MOST_PLANES, MOST_PRODUCTS
-from bntk.table import Table
 
 # Products of planes that are allowed beyond that, however few the rows.
 ANY_ROWS = 1000

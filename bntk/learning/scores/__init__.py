@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bntk.data.table import as_table
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter, TableCounter
@@ -26,10 +27,9 @@ from bntk.learning.scores.decomposable import (
     LogLikelihood,
 )
 from bntk.learning.scores.explain import Explanation, explain
-from bntk.learning.scores.families import FamilyEvaluator
+from bntk.learning.scores.family_evaluator import FamilyEvaluator
 from bntk.learning.scores.predictive import CV, LC, LOO, PredictiveScore
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
-from bntk.table import as_table
 
 __all__ = [
     "AIC",

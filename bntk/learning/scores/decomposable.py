@@ -27,7 +27,7 @@ from bntk.learning.scores.batch import TableBatch
 
 if TYPE_CHECKING:
     from bntk.learning.scores.explain import Explanation
-    from bntk.learning.scores.families import FamilyEvaluator
+    from bntk.learning.scores.family_evaluator import FamilyEvaluator
 
 Missing = Literal["available", "average"]
 
@@ -115,7 +115,7 @@ class DecomposableScore(Score):
         self, counter: Counter, dag: DAG | None = None, *, arc_weights: NDArray[np.float64] | None = None
     ) -> FamilyEvaluator:
         """An evaluator of this score on the rows of a counter; see :meth:`Score.evaluator`."""
-        from bntk.learning.scores.families import FamilyEvaluator
+        from bntk.learning.scores.family_evaluator import FamilyEvaluator
 
         return FamilyEvaluator(self, counter, dag, arc_weights=arc_weights)
 

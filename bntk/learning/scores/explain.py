@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from bntk.data.table import as_table
 from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.scores.decomposable import DecomposableScore
-from bntk.table import as_table
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from bntk.learning.moves import ADD, REVERSE, Move, Moves, as_moves
 from bntk.learning.scores import predictive_kernels as kernels
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.confusion import ConfusionScore
-from bntk.learning.scores.families import _checked_weights
+from bntk.learning.scores.family_evaluator import _checked_weights
 from bntk.learning.scores.predictive import PredictiveScore
 from bntk.learning.scores.predictive_terms import Family, Matrix, Rows, Terms, as_ints, threads_for
 

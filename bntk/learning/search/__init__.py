@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bntk.learning.search.additions import BestStar, GreedyAdditions, SuperparentAdditions
 from bntk.learning.search.base import Search, SearchResult, Step
-from bntk.learning.search.dependence import KDependence
 from bntk.learning.search.exact import Exact
 from bntk.learning.search.greedy import HillClimbing, Tabu
 from bntk.learning.search.joining import BackwardJoining, ForwardJoining
+from bntk.learning.search.k_dependence import KDependence
+from bntk.learning.search.k_dependence_selection import SelectiveKDependence
 from bntk.learning.search.order import K2Search, OrderSearch
-from bntk.learning.search.selective import SelectiveKDependence
 from bntk.learning.search.selective_trees import SelectiveTrees
 from bntk.learning.search.spanning import SpanningTree
 

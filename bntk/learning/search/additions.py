@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class GreedyAdditions(StepwiseSearch):
     """Add the best legal arc, as long as it gains at least ``epsilon``.
 
-    From naive Bayes, in :func:`spaces.fan <bntk.learning.spaces.fan>`, it is TAN-HC of Keogh and Pazzani; in
-    :func:`spaces.kdb <bntk.learning.spaces.kdb>` it is ``kdb`` of R's bnclassify.
+    From naive Bayes, in :func:`spaces.fan <bntk.learning.space.named.fan>`, it is TAN-HC of Keogh and Pazzani; in
+    :func:`spaces.kdb <bntk.learning.space.named.kdb>` it is ``kdb`` of R's bnclassify.
 
     Of equal arcs the first is taken, in the order of bnclassify: by tail, first the tails that can have no more parents
     themselves; then by head, the heads after the tail before those in front of it.
@@ -145,7 +145,7 @@ class _Superparents(_Additions):
 
 @dataclass(frozen=True)
 class BestStar(Search):
-    """The best centre of a star, such as the superparent of :func:`spaces.spode <bntk.learning.spaces.spode>`.
+    """The best centre of a star, such as the superparent of :func:`spaces.spode <bntk.learning.space.named.spode>`.
 
     Every legal structure is evaluated. Of equal ones the first is taken.
     """

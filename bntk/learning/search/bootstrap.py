@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._progress import progress_bar
+from bntk.data.table import as_table
+from bntk.data.variable import Variable
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores.base import Score
 from bntk.learning.search.base import Search
-from bntk.table import as_table
-from bntk.variable import Variable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -47,7 +47,7 @@ from bntk.learning.search.parent_sets import (
 )
 
 if TYPE_CHECKING:
-    from bntk.learning.scores.families import FamilyEvaluator
+    from bntk.learning.scores.family_evaluator import FamilyEvaluator
     from bntk.learning.space import Space
 
 Parents = Sequence[tuple[int, ...]]

@@ -53,7 +53,7 @@ from bntk.learning.search.parent_sets import (
 from bntk.learning.space.rules import listed
 
 if TYPE_CHECKING:
-    from bntk.learning.scores.families import FamilyEvaluator
+    from bntk.learning.scores.family_evaluator import FamilyEvaluator
     from bntk.learning.space import Space
 
 Orders = NDArray[np.int64]

@@ -35,7 +35,7 @@ from bntk.learning.search.base import SearchResult, Step
 
 if TYPE_CHECKING:
     from bntk.learning.scores.base import Evaluator
-    from bntk.learning.scores.families import FamilyEvaluator
+    from bntk.learning.scores.family_evaluator import FamilyEvaluator
     from bntk.learning.space import Space
     from bntk.learning.space.rules import Quota
 

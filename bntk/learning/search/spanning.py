@@ -35,7 +35,7 @@ from bntk.learning.search.base import Search, SearchResult, Step
 from bntk.learning.search.parent_sets import family_evaluator, finish
 
 if TYPE_CHECKING:
-    from bntk.learning.scores.families import FamilyEvaluator
+    from bntk.learning.scores.family_evaluator import FamilyEvaluator
     from bntk.learning.space import Space
     from bntk.learning.space.trees import TreePart, TreeProblem
 
@@ -69,7 +69,7 @@ class SpanningTree(Search):
     Examples
     --------
     >>> import bntk
-    >>> from bntk.learning import spaces
+    >>> from bntk.learning.space import named as spaces
     >>> from bntk.learning.learn import learn_structure
     >>> table = bntk.datasets.asia().sample(1000, seed=1)
     >>> found = learn_structure(table, space=spaces.tree(table.names), search=SpanningTree())

@@ -1,7 +1,7 @@
 """Spaces: which structures a search may visit.
 
 A space is composed of plain rules (:class:`Group`, :class:`Link`, arcs, tiers, limits); a structure is legal when it
-keeps all of them. Named spaces for the usual classifiers are in :mod:`bntk.learning.spaces`.
+keeps all of them. Named spaces for the usual classifiers are in :mod:`bntk.learning.space.named`.
 """
 
 from __future__ import annotations

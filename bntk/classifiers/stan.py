@@ -1,0 +1,89 @@
+"""Selective trees: the class is the parent of those features for which it pays (Mach and Mráz)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.learning.scores import Score
+from bntk.learning.search import SelectiveTrees
+from bntk.learning.space import Space
+from bntk.learning.space import named as spaces
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class STAN(NetworkClassifier):
+    """Selective tree-augmented naive Bayes: the features form a tree, and some are children of the class.
+
+    Class arcs are added one by one, the best first, as long as the score rises. An arc from A_i to A_j of the tree has
+    the weight I(A_i; A_j | C) if A_j is a child of the class, else I(A_i; A_j), and the best tree is found anew for
+    every set of class arcs that is tried. There is at least one class arc.
+
+    Parameters
+    ----------
+    score : str or Score
+        What the structure maximises: any score. Those of predictions (``"loo"``, ``"lc"``, ``"cv"``, ``"accuracy"``)
+        ask how well the class is predicted, the others (``"hgc"``, ``"sb"``, ``"bic"``, ``"bdeu"``) how well all
+        variables are described.
+    forest : bool
+        Leave out arcs of the tree that do not pay: selective FAN.
+    root : str, optional
+        A feature without a feature as parent; by default the first one of the tree. A forest has none.
+    weights : {"mi", "score"}, name of a score, or DecomposableScore, optional
+        The weights of the tree, see :class:`bntk.search.SelectiveTrees`.
+    candidates : int, optional
+        Try only so many features at each step, those that gained most when they were last tried: faster where there are
+        hundreds. By default all are tried.
+    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+        As for every classifier, see :class:`BayesClassifier`.
+
+    References
+    ----------
+    M. Mach and M. Mráz. Quality measures for Bayesian network classifier design.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> stan = bntk.STAN().fit(rows.drop(columns="dysp"), rows["dysp"])
+    >>> stan.dag_.children("dysp"), stan.dag_.parents("bronc")
+    (('lung', 'bronc', 'either', 'xray'), ('asia', 'dysp'))
+    """
+
+    score: str | Score = ScoreOption("loo")  # type: ignore[assignment]
+    forest: bool = False
+    root: str | None = None
+    weights: str | Score | None = None
+    candidates: int | None = None
+
+    @property
+    def search(self) -> SelectiveTrees:
+        """How the structure is found; there is no other way."""
+        return SelectiveTrees(weights=self.weights, candidates=self.candidates)
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return self._augmented(features, target, "optional")
+
+    def _augmented(self, features: tuple[str, ...], target: str, class_arcs: str) -> Space:
+        if self.forest and self.root is not None:
+            raise ValueError(f"root={self.root!r} is for a tree, and a forest has several roots; leave it out")
+        return spaces.augmented(features, target, "forest" if self.forest else "tree", class_arcs, root=self.root)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class STAND(STAN):
+    """Selective tree-augmented naive Bayes with discarding: only children of the class are in the tree.
+
+    The other features have no arcs, and play no part in predictions. Everything else is as for :class:`STAN`.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> stand = bntk.STAND().fit(rows.drop(columns="dysp"), rows["dysp"])
+    >>> stand.features_in_use_
+    ['bronc', 'either', 'xray']
+    """
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return self._augmented(features, target, "discard")

@@ -1,0 +1,232 @@
+"""From labels and codes to variables: the one path that every column takes.
+
+Every source (pandas, polars, pyarrow, numpy, a file) gives :class:`CodedColumn` objects: the distinct labels and, for
+each row, which of them it holds. From there on there is one path. Labels are handled one by one, in Python; rows only
+through arrays. The sources themselves are in :mod:`bntk.data.columns` and :mod:`bntk.data.readers`.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bntk.data.variable import State, Variable, format_states, is_missing, natural_order, plain_state
+from bntk.errors import DataError, UnseenStateWarning
+
+MOST_FLOATS = 256  # distinct floats; beyond that, a column is a measurement, not a category
+MOST_STATES = 65_535  # distinct values of anything else; beyond that, it is an identifier
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """One column: ``labels[codes[row]]`` is the value in a row; a negative code is a missing cell.
+
+    Labels may be missing values, or repeat one another; :func:`settle` deals with both. A label need not be used.
+
+    Attributes
+    ----------
+    declared : bool
+        The labels are the states, in this order, whether used or not.
+    all_used : bool
+        Every label occurs in some row, so that the rows need not be searched.
+    source : pandas dtype, optional
+        What the column was, so that it can be given back.
+    texts : list of str, optional
+        How each label was written in a text file, which is what is compared with known states first.
+    """
+
+    name: str
+    labels: Sequence[State]
+    codes: np.ndarray
+    declared: bool = False
+    ordered: bool = False
+    all_used: bool = False
+    source: Any = None
+    texts: Sequence[str] | None = None
+
+
+# -------------------------------------------------------------------- from labels and codes to variables
+
+
+def settle(columns: Iterable[CodedColumn]) -> tuple[list[np.ndarray], list[Variable], list[Any]]:
+    """Variables, their rows of codes, and the source dtypes; the states are those declared, or else seen."""
+    rows, variables, sources = [], [], []
+    for column in columns:
+        in_use = _codes_in_use(column)
+        if len(in_use) > MOST_STATES:  # a million numbers can be refused without a look at all of them
+            first = [plain_state(column.labels[code]) for code in in_use[: MOST_STATES + 2]]
+            _check_size(column.name, _distinct(first), column.declared)
+        labels = {code: plain_state(column.labels[code]) for code in in_use}
+        states = _states(column, labels.values())
+        position = {state: code for code, state in enumerate(states)}
+        lookup = np.full(len(column.labels), len(states))
+        for code, label in labels.items():
+            if not is_missing(label):
+                lookup[code] = position[label]
+        rows.append(look_up(lookup, len(states), column.codes))
+        variables.append(Variable(column.name, states, column.ordered))
+        sources.append(column.source)
+    return rows, variables, sources
+
+
+def _codes_in_use(column: CodedColumn) -> Sequence[int]:
+    if column.declared or column.all_used:
+        return range(len(column.labels))
+    codes = column.codes
+    counts = np.bincount(codes[codes >= 0] if codes.dtype.kind == "i" else codes)
+    used: list[int] = np.flatnonzero(counts).tolist()
+    return used
+
+
+def _distinct(labels: Iterable[State]) -> list[State]:
+    return list(dict.fromkeys(label for label in labels if not is_missing(label)))
+
+
+def _states(column: CodedColumn, labels: Iterable[State]) -> list[State]:
+    states = _distinct(labels)
+    _check_size(column.name, states, column.declared)
+    if not states:
+        what = "every cell is missing" if len(column.codes) else "there are no rows"
+        raise DataError(
+            f"column {column.name!r} has no states: {what}; drop the column, or give its states with variables= "
+            "or as a categorical column"
+        )
+    return states if column.declared else natural_order(states)
+
+
+def _check_size(name: str, states: Sequence[State], declared: bool = False) -> None:
+    floats = any(isinstance(state, float) for state in states)
+    if len(states) > MOST_FLOATS and floats and not declared:
+        raise too_many_numbers(name, len(states))
+    if len(states) > MOST_STATES:
+        raise too_many_states(name, states[0])
+
+
+def too_many_numbers(name: str, n: int) -> DataError:
+    """The error for a column of measurements."""
+    return DataError(
+        f"column {name!r} holds {n:,} distinct floats, more than the {MOST_FLOATS} that can be states; discretise it "
+        "first, for example with pandas.cut, pandas.qcut or the numeric= option of a classifier; or, if they are whole "
+        'numbers that name something, convert it: .astype("Int64")'
+    )
+
+
+def too_many_states(name: str, example: State) -> DataError:
+    """The error for a column that looks like an identifier."""
+    return DataError(
+        f"column {name!r} holds more than {MOST_STATES:,} distinct values, such as {example!r}; it looks like an "
+        "identifier: drop it, or group its values"
+    )
+
+
+def settle_against(
+    columns: Iterable[CodedColumn], variables: Sequence[Variable], unseen: str
+) -> tuple[list[np.ndarray], list[Any]]:
+    """Rows of codes for known variables, and the source dtypes; see ``unseen`` of ``Table.from_frame``."""
+    rows, sources, strangers = [], [], []
+    for column, variable in zip(columns, variables, strict=True):
+        lookup, unknown = _match(column, variable)
+        if unknown:
+            strangers += _strangers(column, variable, unknown)
+        rows.append(look_up(np.array(lookup, dtype=np.int64), variable.n_states, column.codes))
+        sources.append(column.source)
+    if strangers:
+        _report(strangers, unseen)
+    return rows, sources
+
+
+def _match(column: CodedColumn, variable: Variable) -> tuple[list[int], list[int]]:
+    """The code in ``variable`` of each label, and which labels are none of its states."""
+    lookup, unknown = [], []
+    for code, label in enumerate(column.labels):
+        if is_missing(label):
+            lookup.append(variable.n_states)
+            continue
+        found = variable.find(column.texts[code]) if column.texts is not None else None
+        if found is None:
+            found = variable.find(label)
+        if found is None:
+            unknown.append(code)
+        lookup.append(variable.n_states if found is None else found)
+    return lookup, unknown
+
+
+def look_up(lookup: np.ndarray, missing: int, codes: np.ndarray) -> np.ndarray:
+    """``lookup[codes]`` in the smallest type; negative codes give ``missing``."""
+    dtype = np.min_scalar_type(missing)
+    if codes.dtype.kind == "u" and codes.itemsize >= dtype.itemsize and np.array_equal(lookup, np.arange(len(lookup))):
+        return codes
+    table = np.append(lookup, missing).astype(dtype)  # -1 finds the last entry
+    return np.take(table, codes, mode="wrap")
+
+
+@dataclass(frozen=True)
+class _Stranger:
+    """Values of a column that are none of the states of its variable."""
+
+    variable: Variable
+    labels: list[State]
+    n_rows: int
+    first_row: int
+    first_label: State
+
+
+def _strangers(column: CodedColumn, variable: Variable, unknown: list[int]) -> list[_Stranger]:
+    flagged = np.zeros(len(column.labels) + 1, dtype=bool)
+    flagged[unknown] = True
+    hit = np.take(flagged, column.codes, mode="wrap")
+    n_rows = int(np.count_nonzero(hit))
+    if n_rows == 0:  # an unknown category that no row uses does no harm
+        return []
+    first = int(np.argmax(hit))
+    seen = np.unique(column.codes[hit])
+    labels = [plain_state(column.labels[code]) for code in seen]
+    return [_Stranger(variable, labels, n_rows, first, plain_state(column.labels[int(column.codes[first])]))]
+
+
+def _report(strangers: Sequence[_Stranger], unseen: str) -> None:
+    if unseen == "error":
+        worst = strangers[0]
+        raise DataError(
+            f"column {worst.variable.name!r}, row {worst.first_row}: {worst.first_label!r} is not a known state; the "
+            f'states are {format_states(worst.variable.states)}; unseen="missing" takes such cells as missing'
+        )
+    parts = [
+        f"column {s.variable.name!r}: {format_states(s.labels, 5)} in {s.n_rows:,} row{'s' if s.n_rows > 1 else ''} "
+        f"(known: {format_states(s.variable.states, 8)})"
+        for s in strangers[:5]
+    ]
+    if len(strangers) > 5:
+        parts.append(f"and {len(strangers) - 5} more columns")
+    message = "values that are not known states are taken as missing: " + "; ".join(parts)
+    warnings.warn(message, UnseenStateWarning, stacklevel=_caller_level())
+
+
+def _caller_level() -> int:
+    """The stack level of the code that called this package, so that a warning points there."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "bntk":
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def lacking_columns(lacking: Sequence[str], names: Sequence[str]) -> DataError:
+    """The error for data without some of the columns that are needed."""
+    s = "" if len(lacking) == 1 else "s"
+    return DataError(f"the data has no column{s} {format_states(lacking)[1:-1]}; it has {format_states(names)}")
+
+
+def check_column_names(names: Sequence[str]) -> None:
+    """Every column needs a name of its own."""
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if not name.strip():
+            raise DataError(f"column {position + 1} has no name; every column needs one")
+        if name in seen:
+            raise DataError(f"columns {seen[name] + 1} and {position + 1} are both named {name!r}; rename one of them")
+        seen[name] = position

@@ -1,0 +1,227 @@
+"""Discretisation as a scikit-learn transformer, for data frames and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bntk.data.cuts import checked_cuts, code_columns, interval_names, learn_cuts
+from bntk.data.variable import Variable, format_states
+from bntk.errors import DataError
+
+
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Turn numeric columns into ordered states by cut points that are learned in ``fit``.
+
+    A data frame (pandas, polars, pyarrow) gives a frame of the same kind, in which the numeric columns have become
+    categorical, with states such as ``"<= 2.5"``, ``"(2.5, 4]"``, ``"> 4"`` in order (pandas: ordered categories;
+    polars: an Enum); ``bntk.Table.from_frame`` takes it as it is. Columns that are not numeric pass through
+    unchanged, and so do those that are not among ``columns``. An array gives an array of floats with the number of the
+    state, 0, 1, 2 ..., as scikit-learn's ``KBinsDiscretizer(encode="ordinal")`` does. A missing value stays missing.
+
+    Parameters
+    ----------
+    method : {"mdl", "width", "frequency"}
+        See :mod:`bntk.data.cuts`. ``"mdl"`` needs the classes ``y``; a column that tells nothing about
+        them has the one state ``"all"``.
+    n_bins : int
+        For ``"width"`` and ``"frequency"``.
+    columns : list of names, or of positions for an array, optional
+        Only these columns, instead of all numeric ones.
+    cuts : mapping from a name (or position) to cut points, optional
+        For these columns nothing is learned.
+
+    Attributes
+    ----------
+    cuts_ : dict from name (or position) to ndarray
+        The cut points of each column that is discretised. A value equal to a cut lies on its left.
+    variables_ : tuple of Variable
+        These columns as variables.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        For data frames.
+
+    Examples
+    --------
+    >>> import bntk, pandas as pd
+    >>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6, 7, None], "z": list("abababab")})
+    >>> discretizer = bntk.Discretizer().fit(frame, y=[0, 0, 0, 1, 1, 1, 1, 1])
+    >>> discretizer.cuts_
+    {'x': array([3.5])}
+    >>> discretizer.transform(frame).tail(3)
+           x  z
+    5  > 3.5  b
+    6  > 3.5  a
+    7    NaN  b
+    """
+
+    def __init__(
+        self,
+        method: str = "mdl",
+        n_bins: int = 10,
+        columns: Sequence[Any] | None = None,
+        cuts: Mapping[Any, Any] | None = None,
+    ) -> None:
+        self.method = method
+        self.n_bins = n_bins
+        self.columns = columns
+        self.cuts = cuts
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Discretizer:
+        """Learn the cut points.
+
+        Parameters
+        ----------
+        X : data frame, or array of shape (n_rows, n_columns)
+        y : array of classes, optional
+            Needed for ``method="mdl"``. Rows whose class is missing are left out.
+        sample_weight : array, optional
+            How often each row counts.
+        """
+        source = _Source(self, X, reset=True)
+        if sample_weight is not None and not np.asarray(sample_weight).any():
+            raise ValueError("all sample weights are zero, so that there are no rows to learn from")
+        given = {key: checked_cuts(cuts, f"the cuts of column {key!r}") for key, cuts in (self.cuts or {}).items()}
+        chosen = self._chosen(source, given)
+        to_learn = [key for key in chosen if key not in given]
+        known = dict(given)
+        if to_learn:
+            classes = _classes(y) if self.method == "mdl" else None
+            columns = [source.numbers(key) for key in to_learn]
+            learned = learn_cuts(columns, self.method, classes, sample_weight, self.n_bins)
+            known.update(zip(to_learn, learned, strict=True))
+        self._positions = [source.keys.index(key) for key in chosen]
+        self.cuts_ = {key: known[key] for key in chosen}
+        self.variables_ = tuple(
+            Variable(name, interval_names(cuts), ordered=True)
+            for name, cuts in zip(source.names(chosen), self.cuts_.values(), strict=True)
+        )
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The same rows with states in place of numbers: a data frame for a data frame, an array for an array."""
+        check_is_fitted(self)
+        source = _Source(self, X, reset=False)
+        keys = [source.keys[position] for position in self._positions]  # names and order are as they were in fit
+        columns = [source.numbers(key) for key in keys]
+        if not columns:
+            return source.replaced({}, ())
+        codes = code_columns(columns, list(self.cuts_.values()))
+        return source.replaced(dict(zip(keys, codes, strict=True)), self.variables_)
+
+    def _chosen(self, source: _Source, given: Mapping[Any, Any]) -> list[Any]:
+        """The columns to discretise, in the order of the data."""
+        wanted = source.numeric() if self.columns is None else list(self.columns)
+        for key in (*wanted, *given):
+            if key not in source.keys:
+                raise DataError(f"the data has no column {key!r}; it has {format_states(source.keys)}")
+        return [key for key in source.keys if key in wanted or key in given]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self.method == "mdl"
+        return tags
+
+
+class _Source:
+    """The columns of a data frame or an array by their keys: names, or positions in an array."""
+
+    def __init__(self, estimator: Discretizer, X: Any, reset: bool) -> None:
+        import narwhals as nw
+
+        if nw.dependencies.is_polars_lazyframe(X):
+            X = X.collect()
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        self.frame = frame if isinstance(frame, nw.DataFrame) else None
+        if self.frame is not None:
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            self.keys: list[Any] = list(self.frame.columns)
+        else:
+            self.array = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+            self.keys = list(range(self.array.shape[1]))
+
+    def numeric(self) -> list[Any]:
+        """The keys of the numeric columns; truth values are no numbers."""
+        if self.frame is None:
+            return self.keys
+        return [name for name, dtype in self.frame.schema.items() if dtype.is_numeric()]
+
+    def names(self, keys: Sequence[Any]) -> list[str]:
+        """The names of columns; those of an array are called x0, x1 ..., as in scikit-learn."""
+        return [f"x{key}" if self.frame is None else str(key) for key in keys]
+
+    def numbers(self, key: Any) -> np.ndarray:
+        """A column as floats."""
+        import narwhals as nw
+
+        if self.frame is None:
+            column: np.ndarray = self.array[:, key]
+            return column
+        series = self.frame.get_column(key)
+        if not series.dtype.is_numeric():
+            raise DataError(f"column {key!r} holds values of the type {series.dtype}, not numbers; convert it first")
+        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+    def replaced(self, codes: Mapping[Any, np.ndarray], variables: Sequence[Variable]) -> Any:
+        """The data with states in the place of some columns."""
+        if self.frame is None:
+            array = self.array.copy()
+            for (key, column), variable in zip(codes.items(), variables, strict=True):
+                array[:, key] = np.where(column == variable.n_states, np.nan, column)
+            return array
+        columns = [
+            self._labelled(key, column, variable)
+            for (key, column), variable in zip(codes.items(), variables, strict=True)
+        ]
+        return self.frame.with_columns(*columns).to_native() if columns else self.frame.to_native()
+
+    def _labelled(self, key: Any, codes: np.ndarray, variable: Variable) -> Any:
+        """A categorical column of the library that the frame is of."""
+        import narwhals as nw
+
+        assert self.frame is not None
+        frame, missing = self.frame.to_native(), codes == variable.n_states
+        states = [str(state) for state in variable.states]
+        if nw.dependencies.is_polars_dataframe(frame):
+            import polars as pl
+
+            column = pl.Series(key, [*states, None], dtype=pl.Enum(states)).gather(codes)
+        elif nw.dependencies.is_pyarrow_table(frame):
+            import pyarrow as pa
+
+            indices = pa.array(codes, mask=missing)
+            column = pa.chunked_array([pa.DictionaryArray.from_arrays(indices, states, ordered=True)])
+        else:
+            import pandas as pd
+
+            categories = pd.Categorical.from_codes(
+                np.where(missing, -1, codes.astype(np.int64)), pd.Index(states), True
+            )
+            column = pd.Series(categories, index=frame.index)
+        return nw.from_native(column, series_only=True).alias(key)
+
+
+def _classes(y: Any) -> Any:
+    """The class of each row; measurements are refused."""
+    if y is None:
+        raise ValueError(
+            'requires y to be passed, but the target y is None; method="mdl" needs the classes, "width" and '
+            '"frequency" do without'
+        )
+    classes = np.asarray(y)
+    if classes.ndim == 2 and classes.shape[1] == 1:
+        classes = classes[:, 0]
+    if classes.ndim != 1:
+        raise DataError(f"y must have one dimension, not the shape {classes.shape}")
+    if classes.dtype.kind == "f" and (classes[np.isfinite(classes)] % 1).any():
+        raise DataError(
+            "Unknown label type: y holds numbers that are not whole, such as "
+            f'{classes[np.isfinite(classes) & (classes % 1 != 0)][0]}; method="mdl" needs classes, '
+            '"width" and "frequency" do without'
+        )
+    return classes

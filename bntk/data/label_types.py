@@ -1,0 +1,56 @@
+"""What the labels of a text file stand for: whole numbers, numbers, true and false, or just text.
+
+Only the distinct labels of a column are looked at, so this costs nothing for long files.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+
+from bntk.data.variable import State
+from bntk.errors import DataError
+
+Kind = type[str] | type[int] | type[float] | type[bool]
+
+# At most 18 digits fit into 64 bits. More are an identifier, as are leading zeros; both stay text.
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+_NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]{0,17})(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_TRUTH = {"true": True, "false": False}
+
+
+def typed_labels(name: str, texts: Sequence[str], missing: Collection[str], kind: Kind | None = None) -> list[State]:
+    """The value of each label: None for a missing one, the others of one type, guessed unless it is given.
+
+    >>> typed_labels("x", ["2", "", "10"], {""})
+    [2, None, 10]
+    >>> typed_labels("x", ["2", "010"], {""})
+    ['2', '010']
+    """
+    present = [text for text in texts if text not in missing]
+    kind = kind or guess_kind(present)
+    return [None if text in missing else _convert(name, text, kind) for text in texts]
+
+
+def guess_kind(texts: Sequence[str]) -> Kind:
+    """The narrowest type that all labels fit."""
+    if all(_WHOLE.fullmatch(text) for text in texts):
+        return int
+    if all(text.lower() in _TRUTH for text in texts):
+        return bool
+    if all(_NUMBER.fullmatch(text) and math.isfinite(float(text)) for text in texts):
+        return float
+    return str
+
+
+def _convert(name: str, text: str, kind: Kind) -> State:
+    if kind is str:
+        return text
+    try:
+        value: State = _TRUTH[text.strip().lower()] if kind is bool else kind(text)
+    except (ValueError, KeyError):
+        raise DataError(f"column {name!r}: {text!r} is not of the type {kind.__name__} asked for") from None
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value

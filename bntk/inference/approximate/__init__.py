@@ -1,0 +1,1 @@
+"""Approximate inference: loopy belief propagation and sampling."""

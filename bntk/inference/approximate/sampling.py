@@ -1,0 +1,347 @@
+"""Drawing rows from a network, with or without evidence.
+
+Every random number is made from the seed, a variable's position and a counter, so that results do not depend on the
+number of threads.
+
+References
+----------
+M. Henrion (1988). Propagating uncertainty in Bayesian networks by probabilistic logic sampling. UAI 2, 149-163.
+
+R. Fung and K.-C. Chang (1990). Weighing and integrating evidence for stochastic simulation in Bayesian networks. UAI 5,
+209-220.
+
+J. Pearl (1987). Evidential reasoning using stochastic simulation of causal models. Artificial Intelligence 32, 245-257.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk._threads import n_threads, run_parallel, spans
+from bntk.data.table import Table, code_dtype
+from bntk.errors import DataError, ImpossibleEvidence, TooLargeError
+from bntk.inference.approximate.samples import ChainSample, WeightedSample
+from bntk.inference.evidence import Findings, Given, read_findings
+from bntk.inference.flat import FlatFamilies, flat_families, flat_tables
+from bntk.network import BayesianNetwork
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_WORD = 2**64 - 1
+#: Entries of the conditional tables that exact sampling given evidence may store.
+MAX_SAMPLING_ENTRIES = 1 << 25
+#: Rows among which chains look for a possible start.
+START_ROWS = 1 << 14
+
+
+def sample(
+    network: BayesianNetwork, n: int, seed: int = 0, given: Given | None = None, soft: Given | None = None
+) -> Table:
+    """Draw ``n`` independent rows from P(all variables | evidence), exactly.
+
+    Without evidence, or with observed variables whose parents are all observed, rows are drawn forward. Otherwise the
+    network is calibrated once, and rows are drawn clique by clique.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    n : int
+    seed : int
+        The first rows of a longer sample with the same seed are the shorter one.
+    given, soft : mapping, optional
+        Findings by variable: a state, a collection of states; a likelihood for each state.
+
+    Raises
+    ------
+    TooLargeError
+        When the tables of the cliques are too large; :func:`likelihood_weighting` and :func:`gibbs` need none.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> table = sample(bntk.datasets.asia(), 1000, seed=1, given={"dysp": "yes"})
+    >>> set(table.to_pandas()["dysp"])
+    {'yes'}
+    """
+    findings = read_findings(network, given, soft)
+    if not findings.vectors:
+        return forward_sample(network, n, seed)
+    observed = findings.observed
+    closed = all(v in observed and {*network.dag.parent_indices[v]} <= {*observed} for v in findings.vectors)
+    if closed:  # all rows have the same weight
+        return _weighted_rows(network, findings, n, seed).table
+    return _sample_cliques(network, findings, n, seed)
+
+
+def forward_sample(network: BayesianNetwork, n: int, seed: int) -> Table:
+    """Draw ``n`` rows, parents before children (logic sampling, Henrion 1988).
+
+    Every cell has its own random number, made from the seed, the variable's position and the row by SplitMix64:
+    the rows do not depend on the number of threads, and the first rows of a longer sample are the shorter one.
+    """
+    if "cumulative" not in network._cache:
+        network._cache["cumulative"] = flat_tables(network, _cumulative)
+    return _draw(network, flat_families(network), network._cache["cumulative"], _topological(network), n, seed)
+
+
+def likelihood_weighting(
+    network: BayesianNetwork,
+    given: Given | None = None,
+    n: int = 10_000,
+    seed: int = 0,
+    *,
+    soft: Given | None = None,
+) -> WeightedSample:
+    """Draw ``n`` rows forward that agree with the evidence, and weight them by how likely they make it.
+
+    A variable with evidence is drawn from P(state | parents) times the likelihood of the state, and the row's weight is
+    multiplied by the sum of that over the states; an observed variable has a single state left.
+
+    Raises
+    ------
+    ImpossibleEvidence
+        When all weights are zero and the evidence is known to be impossible.
+    DataError
+        When all weights are zero and it may not be.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> found = likelihood_weighting(bntk.datasets.sprinkler(), {"wet": "yes"}, n=20_000)
+    >>> found.marginal("rain").values.round(2), found.standard_error("rain").round(3)
+    (array([0.3, 0.7]), array([0.004, 0.004]))
+    """
+    _check_count(n, "rows to draw", 1)
+    findings = read_findings(network, given, soft)
+    found = _weighted_rows(network, findings, n, seed)
+    if np.max(found.log_weights) == -math.inf:
+        raise _no_possible_row(network, findings, n)
+    return found
+
+
+def gibbs(
+    network: BayesianNetwork,
+    given: Given | None = None,
+    n: int = 10_000,
+    *,
+    burn_in: int = 200,
+    chains: int = 8,
+    thin: int = 1,
+    seed: int = 0,
+    soft: Given | None = None,
+) -> ChainSample:
+    """Draw rows by Gibbs sampling: each variable in turn given all others, in several chains.
+
+    The rows approach P(all variables | evidence) as chains grow long, provided that a chain can reach every possible
+    state. Tables with zeros may prevent that, and near-zeros make it slow; ``ChainSample.may_be_stuck`` and the
+    effective sample sizes tell.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    given, soft : mapping, optional
+    n : int
+        Rows in all; rounded up to the same number for each chain.
+    burn_in : int
+        Sweeps over all variables before the first row is kept.
+    chains : int
+        Independent chains, started at rows drawn by likelihood weighting.
+    thin : int
+        One row is kept of every so many sweeps.
+    seed : int
+
+    Examples
+    --------
+    >>> import bntk
+    >>> found = gibbs(bntk.datasets.sprinkler(), {"wet": "yes"}, n=20_000)
+    >>> found.marginal("rain").values.round(2), found.standard_error("rain").round(3)
+    (array([0.29, 0.71]), array([0.007, 0.007]))
+    """
+    for number, what, least in ((n, "rows", 1), (burn_in, "sweeps of burn-in", 0), (chains, "chains", 1)):
+        _check_count(number, what, least)
+    _check_count(thin, "sweeps for each row (thin)", 1)
+    findings = read_findings(network, given, soft)
+    length = -(-n // chains)
+    codes = np.zeros((len(network.cpts), chains * length), dtype=code_dtype(network.variables))
+    _run_chains(network, findings, codes, chains, burn_in, thin, seed)
+    stuck = any((cpt.values == 0).any() for cpt in network.cpts)
+    return ChainSample(Table.from_codes(codes, network.variables), findings, chains, stuck)
+
+
+# ---- forward ---------------------------------------------------------------------------------------------------------
+
+
+def _draw(
+    network: BayesianNetwork, families: FlatFamilies, cumulative: Floats, order: Ints, n: int, seed: int
+) -> Table:
+    """Rows drawn family by family, in the order given."""
+    from bntk.inference.approximate.sampling_kernels import forward_sample as fill
+
+    _check_count(n, "rows to draw", 0)
+    codes = np.zeros((len(network.cpts), n), dtype=code_dtype(network.variables))
+    children = families.members[families.starts[1:] - 1]
+    keys = _keys(seed, len(network.cpts))[children]
+    flat = (families.starts, families.members, families.strides, families.offsets, families.cards)
+
+    def work(span: tuple[int, int]) -> None:
+        fill(codes, order, *flat, cumulative, keys, *span)
+
+    run_parallel(work, spans(n, n_threads(), multiple=4096))
+    return Table.from_codes(codes, network.variables)
+
+
+def _topological(network: BayesianNetwork) -> Ints:
+    return np.array([network.dag.index(name) for name in network.dag.topological_order], dtype=np.int64)
+
+
+def _cumulative(matrix: Floats) -> Floats:
+    """Cumulative rows, infinite from the last possible state on: rounding can never draw an impossible one."""
+    cumulative = np.cumsum(matrix, axis=1)
+    r = matrix.shape[1]
+    last = r - 1 - np.argmax(matrix[:, ::-1] > 0, axis=1)
+    cumulative[np.arange(r) >= last[:, None]] = np.inf
+    return cumulative
+
+
+def _keys(seed: int, n: int) -> NDArray[np.uint64]:
+    """The start of each variable's random stream, spread by numpy's seed sequence."""
+    return np.random.SeedSequence(seed & _WORD).generate_state(max(n, 1), np.uint64).astype(np.uint64)
+
+
+def _check_count(n: int, what: str, least: int) -> None:
+    if n < 0:
+        raise ValueError(f"the number of {what} must not be negative, got {n}")
+    if n < least:
+        raise ValueError(f"the number of {what} must be at least {least}, got {n}")
+
+
+# ---- likelihood weighting --------------------------------------------------------------------------------------------
+
+
+def _weighted_rows(network: BayesianNetwork, findings: Findings, n: int, seed: int) -> WeightedSample:
+    """Rows and their log weights; the weights may all be zero."""
+    tables = []
+    for node, cpt in enumerate(network.cpts):
+        matrix = cpt.matrix * findings.vectors[node] if node in findings.vectors else cpt.matrix
+        sums = matrix.sum(axis=1, keepdims=True)
+        tables.append(_cumulative(np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0)).ravel())
+    cumulative = np.concatenate([np.empty(0), *tables])
+    table = _draw(network, flat_families(network), cumulative, _topological(network), n, seed)
+    return WeightedSample(table, findings, _log_weights(network, findings, table))
+
+
+def _log_weights(network: BayesianNetwork, findings: Findings, table: Table) -> Floats:
+    """For each row, the sum over variables with evidence of the log of its expected likelihood given the parents."""
+    total = np.zeros(table.n_rows)
+    for node, vector in findings.vectors.items():
+        weights = network.cpts[node].values @ vector
+        at = tuple(table.codes[parent] for parent in network.dag.parent_indices[node])
+        with np.errstate(divide="ignore"):
+            total += np.log(weights)[at]
+    return total
+
+
+def _no_possible_row(network: BayesianNetwork, findings: Findings, n: int) -> Exception:
+    """The error when no row was possible: whether the evidence is impossible, if belief propagation can tell."""
+    from bntk.inference.approximate.loopy import loopy_network
+
+    if loopy_network(network).calibrate(findings.vectors).log_z == -math.inf:
+        return ImpossibleEvidence(findings.texts.values(), minimal=False)
+    return DataError(
+        f"none of {n:,} rows drawn forward is possible given {findings.text}: the evidence is impossible or very "
+        "unlikely; draw more rows, or use exact inference"
+    )
+
+
+# ---- exactly, given evidence -----------------------------------------------------------------------------------------
+
+
+def _sample_cliques(network: BayesianNetwork, findings: Findings, n: int, seed: int) -> Table:
+    """Draw from the calibrated junction tree: each clique's new variables given what it shares with its parent."""
+    from bntk.inference.exact.program import compile_network
+
+    calibrated = compile_network(network).calibrate(findings.vectors)
+    if calibrated.log_z == -math.inf:
+        raise ImpossibleEvidence(findings.texts.values(), minimal=False)
+    cliques = calibrated.open_cliques()
+    cards = [variable.n_states for variable in network.variables]
+    entries = sum(math.prod(cards[v] for v in (*shared, *fresh)) for shared, fresh in cliques)
+    if entries > MAX_SAMPLING_ENTRIES:
+        raise TooLargeError(
+            f"drawing exactly given {findings.text} needs tables of {entries:,} entries, over the limit of "
+            f"{MAX_SAMPLING_ENTRIES:,}; use likelihood_weighting or gibbs"
+        )
+    members, tables = [], []
+    for shared, fresh in cliques:
+        joint = calibrated.joint((*shared, *fresh))
+        for i in range(len(fresh)):
+            members.append((*shared, *fresh[: i + 1]))
+            tables.append(joint.sum(axis=tuple(range(len(members[-1]), joint.ndim))))
+    drawn = {v for _, fresh in cliques for v in fresh}
+    for variable in range(len(cards)):
+        if variable not in drawn:  # observed
+            members.append((variable,))
+            tables.append(calibrated.marginal(variable))
+    return _draw(network, *_conditional_families(members, tables), np.arange(len(members)), n, seed)
+
+
+def _conditional_families(members: Sequence[tuple[int, ...]], tables: Iterable[Floats]) -> tuple[FlatFamilies, Floats]:
+    """Tables of joint probabilities as flat families, the last variable of each given the others; cumulative tables."""
+    strides: list[int] = []
+    offsets, cards, cumulative = [0], [], [np.empty(0)]
+    for table in tables:
+        table = np.ascontiguousarray(table)
+        matrix = table.reshape(-1, table.shape[-1])
+        sums = matrix.sum(axis=1, keepdims=True)
+        cumulative.append(_cumulative(matrix / np.where(sums > 0, sums, 1.0)).ravel())
+        strides += [step // table.itemsize for step in table.strides]
+        offsets.append(offsets[-1] + table.size)
+        cards.append(table.shape[-1])
+    starts = np.cumsum([0, *map(len, members)])
+    columns = (starts, [v for family in members for v in family], strides, offsets[:-1], cards)
+    return FlatFamilies(*(np.array(column, dtype=np.int64) for column in columns)), np.concatenate(cumulative)
+
+
+# ---- Gibbs -----------------------------------------------------------------------------------------------------------
+
+
+def _run_chains(
+    network: BayesianNetwork, findings: Findings, codes: NDArray[Any], chains: int, burn_in: int, thin: int, seed: int
+) -> None:
+    from bntk.inference.approximate.sampling_kernels import gibbs_chain
+
+    flat = flat_families(network)
+    starts = _chain_starts(network, findings, chains, seed)
+    observed = findings.observed
+    free = np.array([v for v in _topological(network).tolist() if v not in observed], dtype=np.int64)
+    family = np.repeat(np.arange(flat.cards.size), np.diff(flat.starts))
+    near = family[np.argsort(flat.members, kind="stable")]  # the families of each variable, variable by variable
+    near_start = np.cumsum([0, *np.bincount(flat.members, minlength=flat.cards.size)])
+    state_start = np.cumsum([0, *flat.cards])[:-1]
+    likelihood = np.ones(int(flat.cards.sum()))
+    for v, vector in findings.vectors.items():
+        likelihood[state_start[v] : state_start[v] + vector.size] = vector
+    fixed = (free, flat.starts, flat.members, flat.strides, flat.offsets, flat.cards, flat_tables(network, np.asarray))
+    around = (near_start, near, state_start, likelihood, _keys(seed + 1, flat.cards.size))
+    length = codes.shape[1] // chains
+
+    def work(chain: int) -> None:
+        rows = (chain * length, (chain + 1) * length)
+        gibbs_chain(starts[:, chain].copy(), *fixed, *around, chain, burn_in, thin, codes, *rows)
+
+    run_parallel(work, range(chains))
+
+
+def _chain_starts(network: BayesianNetwork, findings: Findings, chains: int, seed: int) -> Ints:
+    """A possible row for each chain, drawn by likelihood weighting and picked in proportion to the weights."""
+    found = _weighted_rows(network, findings, START_ROWS, seed)
+    if np.max(found.log_weights, initial=-math.inf) == -math.inf:
+        raise _no_possible_row(network, findings, START_ROWS)
+    picked = np.random.default_rng(seed & _WORD).choice(START_ROWS, size=chains, p=found.weights)
+    return found.table.codes[:, picked].astype(np.int64)

@@ -1,0 +1,308 @@
+"""Rows with missing cells, each worth what its own missing cells cost: look-ups, and small sums row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk._threads import n_threads, run_parallel, spans
+from bntk.errors import TooLargeError
+from bntk.inference.exact.program import compile_network
+from bntk.network import BayesianNetwork
+
+#: What a row may cost here, in nanoseconds or so, before a junction tree is asked what it would cost there.
+QUICK = 1 << 11
+#: What a row may cost at most; the rest is left to a junction tree.
+MOST = 1 << 18
+#: For fewer rows than this, no junction tree is compiled unless they cost more than the most.
+FEW_ROWS = 256
+#: Families with zeros are looked up in a table with a state for missing cells, if it has at most so many entries.
+MOST_MARKS = 1 << 16
+#: Rows that one piece of counting has, whatever the number of threads.
+ROWS_A_PIECE = 1024
+
+Codes = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class Answer(NamedTuple):
+    """One line a row, and which rows were too large to be answered."""
+
+    values: Floats
+    too_large: NDArray[np.bool_]
+
+
+def posterior_by_elimination(network: BayesianNetwork, codes: Codes, target: int) -> Answer:
+    """The posterior of one variable in each row of codes, its own column ignored; NaN where a row is impossible."""
+    return _within_budget(network, codes, target, normalise=True)
+
+
+def log_joint_by_elimination(network: BayesianNetwork, codes: Codes, target: int | None) -> Answer:
+    """log P(target, observed cells) for each row and state of the target; without one, log P(observed cells)."""
+    return _within_budget(network, codes, target, normalise=False)
+
+
+def _within_budget(network: BayesianNetwork, codes: Codes, target: int | None, normalise: bool) -> Answer:
+    """The rows that cost little at once; of the others those that a junction tree would not answer faster."""
+    answer = _scores(network, codes, target, QUICK, normalise)
+    left = np.flatnonzero(answer.too_large)
+    budget = MOST if left.size < FEW_ROWS else min(MOST, junction_tree_cost(network))
+    if left.size and budget > QUICK:
+        again = _scores(network, np.take(codes, left, axis=1), target, budget, normalise)
+        answer.values[left], answer.too_large[left] = again
+    return answer
+
+
+def junction_tree_cost(network: BayesianNetwork) -> int:
+    """About how many nanoseconds a row takes in a junction tree of the whole network."""
+    try:
+        return compile_network(network).plan.total_entries
+    except TooLargeError:
+        return MOST
+
+
+def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: int, normalise: bool) -> Answer:
+    from bntk.inference.elimination.elimination_kernels import score_rows
+    from bntk.inference.elimination.lookup_kernels import BLOCK, look_up_rows
+
+    codes = _read_only(codes)
+    families = families_of(network)
+    lookups, supports = _tables_of(network, target, all_families=not normalise)
+    width = 1 if target is None else network.cpts[target].child.n_states
+    answer = Answer(np.empty((codes.shape[1], width)), np.zeros(codes.shape[1], dtype=np.bool_))
+    open_blocks = np.zeros(-(-codes.shape[1] // BLOCK), dtype=np.bool_)
+    what = (families, lookups, supports, -1 if target is None else target, budget, normalise)
+
+    def work(span: tuple[int, int]) -> None:
+        entry, rest = np.empty(BLOCK, np.int32), np.empty(BLOCK)
+        if look_up_rows(
+            codes, *span, families.cards, lookups, supports, normalise, entry, rest, answer.values, open_blocks
+        ):
+            score_rows(codes, *span, open_blocks, *what, *_work(families, width, budget), *answer)
+
+    run_parallel(work, spans(codes.shape[1], 4 * n_threads(), multiple=1024))
+    return answer
+
+
+class ExpectedCounts:
+    """The E-step of EM for the cells of families with missing cells, for one set of rows and changing tables.
+
+    Parameters
+    ----------
+    families : Families
+        See :func:`flat_families`; with any numbers in its tables.
+    codes : array of int, shape (n_variables, n_rows)
+    weights : array
+        A non-negative weight for each row.
+    budget : int
+        What a row may cost.
+
+    Attributes
+    ----------
+    too_large : array of bool
+        The rows that are not counted.
+    """
+
+    def __init__(self, families: Any, codes: Codes, weights: Floats, budget: int) -> None:
+        self._families, self._budget = families, budget
+        self._codes, self._weights = _read_only(codes), weights
+        self.too_large = np.zeros(codes.shape[1], dtype=np.bool_)
+        self.count(np.ones(families.tables.size))
+        kept = ~self.too_large
+        self._codes, self._weights = _read_only(codes[:, kept]), weights[kept]
+
+    def count(self, tables: Floats) -> tuple[Floats, float]:
+        """The expected counts, flat as the tables, and the log of the probabilities of all components."""
+        from bntk.inference.elimination.elimination_kernels import count_rows
+
+        families = self._families._replace(tables=tables)
+
+        def work(span: tuple[int, int]) -> tuple[Floats, float]:
+            block, room = _work(families, 1, self._budget)
+            beliefs = np.zeros(room.data.size)
+            state = (families, self._budget, block, room, beliefs, self.too_large)
+            log_z = count_rows(self._codes, self._weights, *span, *state)
+            return beliefs[: tables.size], log_z
+
+        n_rows = self._codes.shape[1]
+        pieces = run_parallel(work, spans(n_rows, -(-n_rows // ROWS_A_PIECE), ROWS_A_PIECE))
+        counts = np.sum([np.zeros(tables.size), *(counts for counts, _ in pieces)], axis=0)
+        return counts, float(sum(log_z for _, log_z in pieces))
+
+
+# ---- flat forms ------------------------------------------------------------------------------------------------------
+
+
+def families_of(network: BayesianNetwork) -> Any:
+    """The families of a network for the kernels, made once."""
+    if "elimination" not in network._cache:
+        cards = [cpt.child.n_states for cpt in network.cpts]
+        order, parents = network.dag.topological_indices, network.dag.parent_indices
+        network._cache["elimination"] = flat_families(cards, order, parents, [cpt.values for cpt in network.cpts])
+    return network._cache["elimination"]
+
+
+def flat_families(
+    cards: Sequence[int], order: Iterable[int], parents: Sequence[Sequence[int]], tables: Sequence[Floats]
+) -> Any:
+    """Families as arrays, from tables with an axis for each parent and then the child's."""
+    from bntk.inference.elimination.elimination_kernels import Families
+
+    around: list[list[int]] = [[] for _ in cards]
+    begins = np.cumsum([0, *(table.size for table in tables)]).tolist()
+    lines = []
+    for v, above in enumerate(parents):
+        family = (*above, v)
+        strides = _strides([cards[u] for u in family])
+        lines.append(
+            [v, begins[v], len(family), *(number for pair in zip(family, strides, strict=True) for number in pair)]
+        )
+    for v, line in enumerate(lines):
+        around[v] += line
+    for v, above in enumerate(parents):
+        for parent in above:
+            around[parent] += lines[v]
+    flat = np.concatenate([np.empty(0), *(np.asarray(table, dtype=float).ravel() for table in tables)])
+    return Families(_ints(cards), _ints(order), _starts(around), _joined(around), flat)
+
+
+def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool) -> tuple[Any, Any]:
+    """The log tables and the zeros that an answer depends on, made once for each target.
+
+    A posterior depends on families with the target, and on those with zeros: they can make a row impossible.
+    """
+    key = ("lookups", target, all_families)
+    if key not in network._cache:
+        at = -1 if target is None else target
+        families = [(*parents, v) for v, parents in enumerate(network.dag.parent_indices)]
+        with_target = [v for v, family in enumerate(families) if at in family]
+        others = [v for v in range(len(families)) if v not in with_target]
+        with_zeros = [v for v in others if (network.cpts[v].values == 0).any()]
+        upwards = reversed(network.dag.topological_indices)
+        marked = [v for v in upwards if v in with_zeros and _extended_size(network.cpts[v].values) <= MOST_MARKS]
+        looked_up = others if all_families else [v for v in with_zeros if v not in marked]
+        lookups = _flat_lookups(network, at, families, sorted(with_target + looked_up))
+        network._cache[key] = lookups, _flat_supports(network, families, [] if all_families else marked)
+    tables: tuple[Any, Any] = network._cache[key]
+    return tables
+
+
+def _flat_lookups(
+    network: BayesianNetwork, target: int, families: Sequence[Sequence[int]], chosen: Sequence[int]
+) -> Any:
+    from bntk.inference.elimination.elimination_kernels import Lookups
+
+    members = [[u for u in families[v] if u != target] for v in chosen]
+    strides: list[list[int]] = []
+    tables = [np.ones(network.cpts[target].child.n_states if target >= 0 else 1)]
+    for v in chosen:
+        values = network.cpts[v].values
+        if target in families[v]:
+            values = np.moveaxis(values, families[v].index(target), -1)
+        strides.append(_strides(values.shape)[: len(members[len(strides)])])
+        tables.append(values.ravel())
+    with np.errstate(divide="ignore"):
+        log_tables = np.log(np.concatenate(tables))
+    return Lookups(
+        _ints(chosen),
+        np.array([target in families[v] for v in chosen], dtype=np.bool_),
+        _starts(members),
+        _joined(members),
+        _joined(strides),
+        _ints(np.cumsum([table.size for table in tables])[:-1]),
+        log_tables,
+        _ints(sorted({u for family in members for u in family})),
+    )
+
+
+def _flat_supports(network: BayesianNetwork, families: Sequence[Sequence[int]], chosen: Sequence[int]) -> Any:
+    from bntk.inference.elimination.elimination_kernels import Supports
+
+    members = [families[v] for v in chosen]
+    tables = [_what_it_says(network.cpts[v].values) for v in chosen]
+    return Supports(
+        _ints(chosen),
+        _starts(members),
+        _joined(members),
+        _joined([_strides(table.shape) for table in tables]),
+        _ints(np.cumsum([0, *(table.size for table in tables)])[:-1]),
+        np.concatenate([np.empty(0, np.uint8), *(table.ravel() for table in tables)]),
+    )
+
+
+def _what_it_says(values: Floats) -> NDArray[np.uint8]:
+    """Whether a family allows nothing, something or everything, with one more state an axis for a missing cell."""
+    some, every = values > 0, values > 0
+    for axis in range(values.ndim):
+        some = np.concatenate([some, some.any(axis=axis, keepdims=True)], axis=axis)
+        every = np.concatenate([every, every.all(axis=axis, keepdims=True)], axis=axis)
+    return some.astype(np.uint8) + every
+
+
+def _extended_size(values: Floats) -> float:
+    return float(np.prod([length + 1.0 for length in values.shape]))
+
+
+def _work(families: Any, width: int, budget: int) -> tuple[Any, Any]:
+    """Working memory of one piece of work."""
+    from bntk.inference.elimination import elimination_kernels as kernels
+    from bntk.inference.elimination.component_kernels import MOST_FACTORS, MOST_LOCAL, N_LINES
+
+    n, rows = families.cards.size, kernels.BLOCK
+    block = kernels.Block(
+        cells=np.zeros((n, rows), np.int32),
+        missing=np.zeros((n, rows), np.uint8),
+        live=np.zeros((n, rows), np.uint8),
+        state=np.zeros((n, rows), np.int32),
+        incomplete=np.zeros(n, np.bool_),
+        entry=np.zeros(rows, np.int32),
+        used=np.zeros(rows, np.uint8),
+        keep=np.zeros(rows, np.uint8),
+        doubtful=np.zeros((n, rows), np.uint8),
+        scores=np.zeros((rows, width)),
+        rest=np.zeros(rows),
+        is_open=np.zeros(rows, np.uint8),
+    )
+    # A step that sums nothing out has MOST_FACTORS tables fewer and one more.
+    most_tables = 2 * (n + MOST_LOCAL)
+    room = kernels.Room(
+        ints=np.full((N_LINES, most_tables), -1, np.int64),
+        strides=np.zeros((most_tables, MOST_LOCAL), np.int64),
+        outer=np.zeros((MOST_LOCAL, MOST_FACTORS), np.int64),
+        scales=np.zeros(most_tables),
+        product=np.ones(width),
+        data=np.empty(families.tables.size + _room(families.cards, width, budget)),
+    )
+    room.data[: families.tables.size] = families.tables
+    return block, room
+
+
+def _room(cards: NDArray[np.int32], width: int, budget: int) -> int:
+    """Entries that the tables made for a component may have; one variable with the target always fits."""
+    return max(budget // 2, width * int(cards.max(initial=1)))
+
+
+def _read_only(codes: Codes) -> Codes:
+    """The codes as the kernels take them; to numba, an array that may be written to is another type."""
+    view = np.ascontiguousarray(codes).view()
+    view.flags.writeable = False
+    return view
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    return [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
+
+
+def _ints(numbers: Any) -> NDArray[np.int32]:
+    return np.array(list(numbers), dtype=np.int32)
+
+
+def _starts(rows: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    return _ints(np.cumsum([0, *map(len, rows)]))
+
+
+def _joined(rows: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    return _ints(number for row in rows for number in row)

@@ -1,0 +1,1 @@
+"""Exact inference on a junction tree: its compilation to a flat program, and the engines that run one."""

@@ -1,0 +1,261 @@
+"""Kernels of a program for many rows: the same visits for ``LANES`` rows side by side.
+
+Here every entry of a clique is listed, with the product of its factors and the place of each table's entry that belongs
+to it; entries whose product is zero are left out. A place has ``LANES`` numbers, one a row, so that the innermost loop
+runs over rows and is the same work for each of them. Rows are independent: no sum runs over lanes.
+
+All arrays are trusted. ``data`` has the shape (places, LANES).
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-decorators, no-check-untyped-defs
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from bntk.inference.exact.program_kernels import INNER
+
+# Of 16, 32 and 64 the quickest; shorter loops of known length seem to be unrolled instead of vectorised.
+LANES = 64
+
+# The product of the scales is kept as a number until it leaves this range; logarithms are slow.
+SMALLEST, LARGEST = 1e-120, 1e120
+
+
+class LaneVisits(NamedTuple):
+    """Visit s has the entries ``entry_start[s]`` to ``entry_start[s + 1]`` with their ``values``.
+
+    Its tables are ``table_start[s]`` to ``table_start[s + 1]``, the first ``n_reads[s]`` of them read. Table t has the
+    place ``places[place_start[t] + e]`` for the e-th entry of the visit; it is skipped when no row of the block has
+    evidence on its variable ``gates[t]`` (-1: never).
+    """
+
+    entry_start: np.ndarray
+    values: np.ndarray
+    table_start: np.ndarray
+    n_reads: np.ndarray
+    gates: np.ndarray
+    place_start: np.ndarray
+    places: np.ndarray
+
+
+@njit(**INNER)
+def load_rows(codes, first, end, vector, cards, data, active):
+    """Put the evidence of LANES rows from ``first`` on into the vectors: 1 for possible states, else 0.
+
+    Lanes from ``end`` on repeat the last row.
+    """
+    for v in range(cards.size):
+        r, begin = cards[v], vector[v]
+        active[v] = False
+        for lane in range(LANES):
+            code = codes[v, min(first + lane, end - 1)]
+            missing = code >= r
+            active[v] |= not missing
+            for x in range(r):
+                data[begin + x, lane] = 1.0 if missing or code == x else 0.0
+
+
+@njit(**INNER)
+def visit_lanes(data, chosen, visits, s, active, used, weights, maximise):
+    """Run one visit: the products of the tables read are added to the tables written (or their maximum is kept)."""
+    begin, split = visits.table_start[s], visits.table_start[s] + visits.n_reads[s]
+    if split == visits.table_start[s + 1]:
+        return
+    n_reads = 0
+    for t in range(begin, split):
+        if visits.gates[t] < 0 or active[visits.gates[t]]:
+            used[n_reads] = visits.place_start[t]
+            n_reads += 1
+    places, first_entry = visits.places, visits.entry_start[s]
+    first_write, last_write = visits.place_start[split], visits.table_start[s + 1]
+    for e in range(visits.entry_start[s + 1] - first_entry):
+        value = visits.values[first_entry + e]
+        if n_reads == 0:
+            for lane in range(LANES):
+                weights[lane] = value
+        elif n_reads == 1:
+            a = places[used[0] + e]
+            for lane in range(LANES):
+                weights[lane] = value * data[a, lane]
+        else:
+            a, b = places[used[0] + e], places[used[1] + e]
+            for lane in range(LANES):
+                weights[lane] = value * data[a, lane] * data[b, lane]
+            for i in range(2, n_reads):
+                a = places[used[i] + e]
+                for lane in range(LANES):
+                    weights[lane] *= data[a, lane]
+        if maximise:
+            a = places[first_write + e]
+            for lane in range(LANES):
+                if weights[lane] > data[a, lane]:
+                    data[a, lane] = weights[lane]
+                    chosen[a, lane] = e
+            continue
+        for t in range(split, last_write):
+            a = places[visits.place_start[t] + e]
+            for lane in range(LANES):
+                data[a, lane] += weights[lane]
+
+
+@njit(**INNER)
+def _rescale(data, begin, size, product, logs, top):
+    """Divide a message by its largest entry in each lane, and take note of the divisors."""
+    for lane in range(LANES):
+        top[lane] = 0.0
+    for i in range(begin, begin + size):
+        for lane in range(LANES):
+            top[lane] = max(top[lane], data[i, lane])
+    for lane in range(LANES):
+        z = top[lane]
+        if z < SMALLEST or z > LARGEST:  # also where the evidence is impossible: log 0
+            logs[lane] += np.log(z) if z > 0.0 else -np.inf
+        else:
+            product[lane] *= z
+            if product[lane] < SMALLEST or product[lane] > LARGEST:
+                logs[lane] += np.log(product[lane])
+                product[lane] = 1.0
+        top[lane] = 1.0 / z if z > 0.0 else 0.0
+    for i in range(begin, begin + size):
+        for lane in range(LANES):
+            data[i, lane] *= top[lane]
+
+
+@njit(**INNER)
+def _send_down(data, up, down, size, total):
+    """Turn the beliefs over a separator into the messages down: normalise, divide by the messages up, 0 / 0 = 0."""
+    for lane in range(LANES):
+        total[lane] = 0.0
+    for i in range(size):
+        for lane in range(LANES):
+            total[lane] += data[down + i, lane]
+    for i in range(size):
+        for lane in range(LANES):
+            below = data[up + i, lane] * total[lane]
+            data[down + i, lane] = data[down + i, lane] / below if below > 0.0 else 0.0
+
+
+@njit(**INNER)
+def run_lanes(codes, first, end, cards, vector, collecting, distributing, messages, outward, maximise, work):
+    """Both passes (or with ``outward`` false the one to the root) for one block of rows; logs are left in ``work``."""
+    data, chosen, active, used, weights, product, logs = work
+    load_rows(codes, first, end, vector, cards, data, active)
+    data[vector[-1] :] = 0.0  # messages and outputs come after the vectors
+    product[:] = 1.0
+    logs[:] = 0.0
+    n_cliques = messages.up.size
+    for k in range(n_cliques - 1, -1, -1):
+        visit_lanes(data, chosen, collecting, k, active, used, weights, maximise)
+        _rescale(data, messages.up[k], messages.sizes[k], product, logs, weights)
+    for lane in range(LANES):
+        logs[lane] += np.log(product[lane])
+    if not outward:
+        return
+    for k in range(n_cliques):
+        visit_lanes(data, chosen, distributing, k, active, used, weights, maximise)
+        for i in range(messages.child_start[k], messages.child_start[k + 1]):
+            child = messages.children[i]
+            _send_down(data, messages.up[child], messages.down[child], messages.sizes[child], weights)
+
+
+@njit(cache=True, nogil=True)
+def run_block(
+    codes, begin, end, cards, vector, collecting, distributing, messages, outward, maximise, tables, out, log_z, work
+):
+    """All rows begin..end: normalised tables (place, size, column of ``out``) and log probabilities.
+
+    A row without probability has NaN in its tables and -inf for its log.
+    """
+    data, logs = work[0], work[6]
+    for first in range(begin, end, LANES):
+        run_lanes(codes, first, end, cards, vector, collecting, distributing, messages, outward, maximise, work)
+        for lane in range(min(LANES, end - first)):
+            log_z[first + lane] = _log_total(data, messages, lane, logs)
+        for k in range(tables.shape[0]):
+            place, size, column = tables[k, 0], tables[k, 1], tables[k, 2]
+            for lane in range(min(LANES, end - first)):
+                total = 0.0
+                for i in range(size):
+                    total += data[place + i, lane]
+                scale = 1.0 / total if total > 0.0 else np.nan
+                for i in range(size):
+                    out[first + lane, column + i] = data[place + i, lane] * scale
+
+
+@njit(**INNER)
+def _log_total(data, messages, lane, logs):
+    total = 0.0
+    for i in range(messages.up[0], messages.up[0] + messages.sizes[0]):
+        total += data[i, lane]
+    return logs[lane] + np.log(total) if total > 0.0 else -np.inf
+
+
+@njit(cache=True, nogil=True)
+def count_block(
+    codes,
+    begin,
+    end,
+    cards,
+    vector,
+    collecting,
+    distributing,
+    messages,
+    outward,
+    maximise,
+    row_weights,
+    tables,
+    counts,
+    work,
+):
+    """Add the distributions of the tables given each row, weighted, to ``counts``; returns the log-likelihood."""
+    data, logs = work[0], work[6]
+    scales = np.empty(LANES)
+    log_likelihood = 0.0
+    for first in range(begin, end, LANES):
+        run_lanes(codes, first, end, cards, vector, collecting, distributing, messages, outward, maximise, work)
+        n = min(LANES, end - first)
+        for lane in range(n):
+            if row_weights[first + lane] > 0.0:
+                log_likelihood += row_weights[first + lane] * _log_total(data, messages, lane, logs)
+        for k in range(tables.shape[0]):
+            place, size, column = tables[k, 0], tables[k, 1], tables[k, 2]
+            scales[:] = 0.0
+            for i in range(size):
+                for lane in range(LANES):
+                    scales[lane] += data[place + i, lane]
+            for lane in range(LANES):
+                used = lane < n and scales[lane] > 0.0
+                scales[lane] = row_weights[first + lane] / scales[lane] if used else 0.0
+            for i in range(size):
+                total = 0.0
+                for lane in range(LANES):
+                    total += data[place + i, lane] * scales[lane]
+                counts[column + i] += total
+    return log_likelihood
+
+
+@njit(cache=True, nogil=True)
+def explain_block(
+    codes, begin, end, cards, vector, collecting, distributing, messages, outward, maximise, trace, log_top, work
+):
+    """Fill in the most probable completion of each row, traced back through the choices made at every clique."""
+    chosen, logs = work[1], work[6]
+    entries = np.zeros(messages.up.size, np.int64)
+    for first in range(begin, end, LANES):
+        run_lanes(codes, first, end, cards, vector, collecting, distributing, messages, outward, maximise, work)
+        for lane in range(min(LANES, end - first)):
+            log_top[first + lane] = logs[lane]
+            if logs[lane] == -np.inf:
+                continue
+            for k in range(messages.up.size):
+                place = messages.up[0]
+                if k > 0:  # the parent's entry says which entry of the message up was used
+                    place = collecting.places[trace.place_in_parent[k] + entries[trace.parent[k]]]
+                entries[k] = chosen[place, lane]
+                entry = trace.entries[collecting.entry_start[k] + entries[k]]
+                for a in range(trace.axis_start[k], trace.axis_start[k + 1]):
+                    v = trace.axes[a]
+                    codes[v, first + lane] = (entry // trace.strides[a]) % cards[v]

@@ -1,0 +1,221 @@
+"""Many rows at once: a junction tree as lists of clique entries, run for rows side by side and over threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk._threads import run_parallel, spans
+from bntk.inference.exact.junction import JunctionTree, Layout, Output, Scope, Visit, homes
+from bntk.inference.exact.strided import Floats, Ints, expanded, flat_messages, result_tables
+
+#: Rows that one piece of work has, whatever the number of threads.
+ROWS_A_PIECE = 1024
+
+
+class Trace(NamedTuple):
+    """What tracing a most probable entry back needs: how entries read as states, and how messages lead on."""
+
+    parent: Ints
+    place_in_parent: Ints
+    entries: Ints
+    axis_start: Ints
+    axes: Ints
+    strides: Ints
+
+
+class LaneEngine:
+    """A rooted tree with the outputs that are asked for, ready for :mod:`bntk.inference.exact.lane_kernels`.
+
+    Parameters
+    ----------
+    tree : JunctionTree
+    factors : sequence of (scope, table)
+    root_scope : tuple of int
+        The axes of a table over variables of the root that the pass to the root ends in; a single number by default.
+    outputs : sequence of Output
+        Tables that the pass outwards writes; without any, there is only the pass to the root.
+    """
+
+    def __init__(
+        self,
+        tree: JunctionTree,
+        factors: Sequence[tuple[Scope, Floats]],
+        root_scope: Scope = (),
+        outputs: Sequence[Output] = (),
+    ) -> None:
+        self.tree = tree
+        self.cards = np.array(tree.cards, dtype=np.int64)
+        self._entries = _clique_entries(tree, factors)
+        shape = _shape(tree, root_scope, tuple(outputs), tuple(places.tobytes() for places, _ in self._entries))
+        self.layout, self._collect_visits, self.messages = shape.layout, shape.visits, shape.messages
+        values = np.concatenate([np.empty(0), *(values for _, values in self._entries)])
+        self.collecting = shape.collecting._replace(values=values)
+        self.distributing = shape.distributing._replace(values=values)
+        self.outward = bool(outputs)
+        vector = np.array([*self.layout.vector, self.cards.sum()], dtype=np.int64)
+        self._passes = (self.cards, vector, self.collecting, self.distributing, self.messages)
+
+    # ---- answers ---------------------------------------------------------------------------------------------
+
+    def run(self, codes: NDArray[Any]) -> tuple[Floats, Floats]:
+        """The normalised outputs of each row side by side (or the root's table), and the log probabilities."""
+        from bntk.inference.exact.lane_kernels import run_block
+
+        tables = result_tables(self.layout)
+        out = np.empty((codes.shape[1], int(tables[:, 1].sum())))
+        log_z = np.empty(codes.shape[1])
+
+        def work(span: tuple[int, int]) -> None:
+            run_block(codes, *span, *self._passes, self.outward, False, tables, out, log_z, self._work())
+
+        run_parallel(work, pieces_of(codes, ROWS_A_PIECE))
+        return out, log_z
+
+    def count(self, codes: NDArray[Any], weights: Floats) -> tuple[Floats, float]:
+        """The sum over rows of the distributions of the outputs, weighted, and the log-likelihood."""
+        from bntk.inference.exact.lane_kernels import count_block
+
+        tables = result_tables(self.layout)
+
+        def work(span: tuple[int, int]) -> tuple[Floats, float]:
+            counts = np.zeros(int(tables[:, 1].sum()))
+            return counts, count_block(codes, *span, *self._passes, True, False, weights, tables, counts, self._work())
+
+        pieces = run_parallel(work, pieces_of(codes, ROWS_A_PIECE))
+        counts = np.sum([np.zeros(int(tables[:, 1].sum())), *(piece for piece, _ in pieces)], axis=0)
+        return counts, float(sum(log_z for _, log_z in pieces))
+
+    def explain(self, codes: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+        """The most probable states of all variables in each row, and the log of their probability."""
+        from bntk.inference.exact.lane_kernels import explain_block
+
+        filled, log_top = codes.copy(), np.empty(codes.shape[1])
+
+        def work(span: tuple[int, int]) -> None:
+            explain_block(filled, *span, *self._passes, False, True, self._trace, log_top, self._work())
+
+        run_parallel(work, pieces_of(codes, ROWS_A_PIECE))
+        return filled, log_top
+
+    # ---- parts -----------------------------------------------------------------------------------------------
+
+    def _work(self) -> tuple[Any, ...]:
+        """Working memory of one piece."""
+        from bntk.inference.exact.lane_kernels import LANES
+
+        most_tables = int(np.diff(np.concatenate([self.collecting.table_start, self.distributing.table_start])).max())
+        data = np.empty((self.layout.size, LANES))
+        chosen = np.empty((self.layout.size, LANES), dtype=np.int32)
+        numbers = (np.empty(LANES), np.empty(LANES), np.empty(LANES))
+        return data, chosen, np.empty(self.cards.size, np.bool_), np.empty(max(most_tables, 1), np.int64), *numbers
+
+    @cached_property
+    def _trace(self) -> Trace:
+        place_in_parent = [0] * len(self.tree.cliques)
+        for visit in self._collect_visits:
+            first = int(self.collecting.table_start[visit.clique])
+            for i, use in enumerate(visit.reads):
+                if use.evidence_of < 0:
+                    child = self.layout.up.index(use.offset)
+                    place_in_parent[child] = int(self.collecting.place_start[first + i])
+        cliques = [tuple(sorted(clique)) for clique in self.tree.cliques]
+        axes = [v for clique in cliques for v in clique]
+        strides = [self.tree.entries(clique[i + 1 :]) for clique in cliques for i in range(len(clique))]
+        entries = np.concatenate([places for places, _ in self._entries])
+        starts = np.cumsum([0, *map(len, self.tree.cliques)])
+        columns = (self.tree.parent, place_in_parent, entries, starts, axes, strides)
+        return Trace(*(np.array(column, dtype=np.int64) for column in columns))
+
+
+class Shape(NamedTuple):
+    """What an engine has whatever the numbers in its factors are; the values of its passes are empty."""
+
+    layout: Layout
+    visits: list[Visit]
+    collecting: Any
+    distributing: Any
+    messages: Any
+
+
+@lru_cache(maxsize=4)
+def _shape(tree: JunctionTree, root_scope: Scope, outputs: tuple[Output, ...], possible: tuple[bytes, ...]) -> Shape:
+    """The maps between tables; kept, as they take longer to make than the numbers that change from one step of EM on.
+
+    ``possible`` has the positions of the possible entries of each clique.
+    """
+    layout = Layout(tree, root_scope=root_scope, outputs=outputs)
+    places = [np.frombuffer(positions, dtype=np.int64) for positions in possible]
+    none: list[list[Any]] = [[] for _ in tree.cliques]
+    visits = layout.collect(none)
+    collecting = _lane_visits(tree, visits, places)
+    distributing = _lane_visits(tree, layout.distribute(none), places) if outputs else collecting
+    return Shape(layout, visits, collecting, distributing, flat_messages(layout))
+
+
+def _clique_entries(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> list[tuple[Ints, Floats]]:
+    """For each clique the positions of its possible entries, and the products of its factors there."""
+    entries = []
+    for variables, members in zip(tree.cliques, homes(tree, [scope for scope, _ in factors]), strict=True):
+        clique = tuple(sorted(variables))  # then the first of equally probable entries has the lowest states
+        product = np.ones([tree.cards[v] for v in clique])
+        for member in members:
+            scope, values = factors[member]
+            product *= expanded(values, scope, clique)
+        positions = np.flatnonzero(product)
+        entries.append((positions, product.ravel()[positions]))
+    return entries
+
+
+def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], possible: Sequence[Ints]) -> Any:
+    """The visits as arrays for the kernels, without the values of the possible entries."""
+    from bntk.inference.exact.lane_kernels import LaneVisits
+
+    places: list[NDArray[np.int32]] = []
+    table_start, n_reads, gates, place_start, filled = [0], [], [], [], 0
+    for visit in visits:
+        clique = tuple(sorted(tree.cliques[visit.clique]))
+        uses = visit.reads + visit.writes
+        for use in uses:
+            grid = np.arange(tree.entries(use.scope), dtype=np.int32).reshape([tree.cards[v] for v in use.scope])
+            whole = np.broadcast_to(expanded(grid, use.scope, clique), [tree.cards[v] for v in clique])
+            places.append(whole.ravel()[possible[visit.clique]] + np.int32(use.offset))
+            gates.append(use.evidence_of)
+            place_start.append(filled)
+            filled += places[-1].size
+        table_start.append(len(gates))
+        n_reads.append(len(visit.reads))
+    entry_start = np.cumsum([0, *(positions.size for positions in possible)])
+    columns = [np.array(column, dtype=np.int64) for column in (table_start, n_reads, gates, place_start)]
+    whole_places = np.concatenate([np.empty(0, np.int32), *places])
+    return LaneVisits(entry_start, np.empty(0), columns[0], columns[1], columns[2], columns[3], whole_places)
+
+
+def pieces_of(codes: NDArray[Any], rows: int) -> list[tuple[int, int]]:
+    """Spans of rows that do not depend on the number of threads."""
+    return spans(codes.shape[1], -(-codes.shape[1] // rows), rows)
+
+
+def distinct_rows(codes: NDArray[Any]) -> tuple[Ints, Ints]:
+    """One row of each kind, and for every row which of them it is like.
+
+    Rows are told apart by a 64-bit hash; where two different rows share one (which no table is likely to show), all
+    rows count as distinct.
+    """
+    n = codes.shape[1]
+    everyone = np.arange(n)
+    if n < 2:
+        return everyone, everyone
+    key = np.zeros(n, dtype=np.uint64)
+    for column in codes:
+        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    if first.size == n:
+        return everyone, everyone
+    same = all(np.array_equal(column, column[first[inverse]]) for column in codes)
+    return (first, inverse) if same else (everyone, everyone)

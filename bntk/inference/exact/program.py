@@ -1,0 +1,478 @@
+"""A network, or any list of factors, compiled into a flat program: exact inference on a junction tree.
+
+A program is planned first: its cliques and their sizes are known before anything large is allocated. Then it is run
+for one evidence set (:meth:`Program.calibrate`, :meth:`Program.mpe`) by strided loops that never store a clique (tiny
+ones by numpy), or for many rows by kernels that work on several rows side by side. Variables are positions here; names
+are for messages.
+
+Messages are divided by their largest entry, so that nothing underflows in long networks. What is lost is a state whose
+weight falls below 1e-308 of another's on the way through the tree.
+
+References
+----------
+S. L. Lauritzen and D. J. Spiegelhalter (1988). Local computations with probabilities on graphical structures and their
+application to expert systems. Journal of the Royal Statistical Society B 50, 157-224.
+
+A. P. Dawid (1992). Applications of a general propagation algorithm for probabilistic expert systems. Statistics and
+Computing 2, 25-36.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bntk.errors import TooLargeError
+from bntk.inference.exact.junction import JunctionTree, Output, Scope, homes, junction_tree
+from bntk.inference.exact.lanes import LaneEngine, distinct_rows
+from bntk.inference.exact.small import SmallEngine, SmallRun, is_small
+from bntk.inference.exact.strided import Evidence, Floats, Ints, Run, StridedEngine
+from bntk.inference.exact.strided_rows import StridedRows
+from bntk.inference.plan import Plan, plan_of
+
+if TYPE_CHECKING:
+    from bntk.network import BayesianNetwork
+
+#: Entries of all cliques together that a program may have unless told otherwise. Only separators are stored, so it is
+#: rather a limit of time: a few seconds for each evidence set.
+MAX_ENTRIES = 1 << 31
+#: Programs with more entries for each variable are compiled anew for the variables that are observed, which shrinks
+#: the cliques. Roughly, compiling takes as long as running this many entries for each variable.
+RECOMPILE_ENTRIES = 50_000
+#: Programs with at most this many entries run rows side by side; larger ones row by row, with evidence as offsets.
+LANE_ENTRIES = 1 << 17
+#: Such a program is used if it has at most this part of the entries that observation alone leaves.
+WORTH_RECOMPILING = 0.9
+#: Of so many factors at one clique of it, the product might underflow.
+MOST_FACTORS = 32
+#: For how many sets of observed variables the cliques are kept.
+KEPT_TREES = 64
+#: How many programs a network keeps, one for each set of targets and observed variables.
+KEPT_PROGRAMS = 32
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A table of non-negative numbers with one axis for each of its variables."""
+
+    variables: Scope
+    values: Floats
+
+
+class Program:
+    """A compiled list of factors; make one with :func:`compile_factors` or :func:`compile_network`.
+
+    Attributes
+    ----------
+    plan : Plan
+    tree : JunctionTree
+    cards : tuple of int
+        The number of states of every variable. Variables that the tree does not have are of no concern to it.
+    """
+
+    def __init__(
+        self,
+        tree: JunctionTree,
+        factors: Sequence[Factor],
+        plan: Plan,
+        lane_entries: int = LANE_ENTRIES,
+        must_share: Sequence[Scope] = (),
+    ) -> None:
+        self.tree, self.plan, self.cards = tree, plan, tree.cards
+        self._factors = list(factors)
+        self._lane_entries = lane_entries
+        self._must_share = tuple(must_share)
+        self._outside: list[Factor] = []
+        self._engines: dict[Any, Any] = {}
+        self._reduced: dict[frozenset[int], Program | None] = {}
+
+    @cached_property
+    def variables(self) -> tuple[int, ...]:
+        """The variables that the program is about."""
+        return tuple(v for v, cliques in enumerate(self.tree.cliques_of) if cliques)
+
+    def with_factors(self, values: Iterable[Floats]) -> Program:
+        """The same program with other numbers in its factors, such as the next estimates of EM."""
+        pairs = zip(self._factors, values, strict=True)
+        factors = [Factor(old.variables, np.asarray(new, dtype=float)) for old, new in pairs]
+        return Program(self.tree, factors, self.plan, self._lane_entries, self._must_share)
+
+    @cached_property
+    def _scaled(self) -> tuple[list[tuple[Scope, Floats]], float]:
+        """The factors with largest entry 1, and the log of what they were divided by."""
+        tables, log_constant = [], 0.0
+        for factor in self._factors:
+            top = float(factor.values.max(initial=0.0))
+            log_constant += math.log(top) if top > 0 else -math.inf
+            tables.append((factor.variables, factor.values / top if 0 < top != 1 else factor.values))
+        return tables, log_constant
+
+    @cached_property
+    def _engine(self) -> Any:
+        """What runs one evidence set: numpy on small trees, compiled loops on others."""
+        kind = SmallEngine if is_small(self.tree) else StridedEngine
+        return kind(self.tree, self._scaled[0])
+
+    # ---- one evidence set ------------------------------------------------------------------------------------
+
+    def calibrate(self, likelihood: Mapping[int, ArrayLike] | None = None) -> Calibrated:
+        """All posteriors and the probability of one evidence set.
+
+        Parameters
+        ----------
+        likelihood : mapping of int to array, optional
+            For a variable, a non-negative number for each of its states: a single 1 for an observed state, several for
+            a set of states, any numbers for uncertain evidence.
+        """
+        evidence = self._evidence(likelihood or {})
+        program = self._for_evidence(evidence)
+        return Calibrated(program, evidence)
+
+    def mpe(self, likelihood: Mapping[int, ArrayLike] | None = None) -> tuple[Ints, float]:
+        """A most probable state of every variable given the evidence, and the log of their joint probability.
+
+        Ties go to the lowest state. Without any possible state the log is -inf, and unobserved states are -1.
+        """
+        evidence = self._evidence(likelihood or {})
+        program = self._for_evidence(evidence)
+        log_constant = program._log_constant(evidence.observed)
+        if log_constant == -math.inf:
+            return evidence.observed, -math.inf
+        states, log_top = program._engine.most_probable(evidence)
+        return states, log_top + log_constant
+
+    def _evidence(self, likelihood: Mapping[int, ArrayLike]) -> Evidence:
+        observed = np.full(len(self.cards), -1, dtype=np.int64)
+        soft = np.zeros(len(self.cards), dtype=np.bool_)
+        vectors, log_weight = {}, 0.0
+        for variable, numbers in likelihood.items():
+            vector = np.asarray(numbers, dtype=float)
+            possible = np.flatnonzero(vector)
+            top = float(vector.max(initial=0.0))
+            log_weight += math.log(top) if top > 0 else -math.inf
+            if possible.size == 1:
+                observed[variable] = possible[0]
+            elif possible.size > 1:
+                soft[variable] = True
+                vectors[variable] = vector / top
+        return Evidence(observed, soft, vectors, log_weight)
+
+    def _for_evidence(self, evidence: Evidence) -> Program:
+        """This program, or if it is large the one compiled for the variables that are observed."""
+        return self._given(frozenset(np.flatnonzero(evidence.observed >= 0).tolist()))
+
+    def _given(self, observed: frozenset[int]) -> Program:
+        small = RECOMPILE_ENTRIES * len(self.variables)
+        if self.plan.total_entries <= small:
+            return self
+        known = observed & frozenset(self.variables)
+        left = sum(self.tree.open_sizes(known))
+        if not known or left <= small:
+            return self
+        if known not in self._reduced:
+            if len(self._reduced) >= KEPT_TREES:
+                self._reduced.pop(next(iter(self._reduced)))
+            self._reduced[known] = self._reduced_program(known, left)
+        return self._reduced[known] or self
+
+    def plan_given(self, observed: Iterable[int]) -> Plan:
+        """The plan, with the sizes that are left when some variables are observed."""
+        known = frozenset(observed)
+        sizes = self._given(known).tree.open_sizes(known)
+        return replace(self.plan, open_entries=sum(sizes), largest_open=max(sizes))
+
+    def _reduced_program(self, known: frozenset[int], left: int) -> Program | None:
+        """The program on a tree that need not connect what known variables separate, if it is worth having.
+
+        Known variables are axes of the cliques that read them, so that it serves whatever their states are.
+        """
+        rest = [v for v in self.variables if v not in known]
+        inside = [factor for factor in self._factors if not known.issuperset(factor.variables)]
+        scopes = [tuple(v for v in factor.variables if v not in known) for factor in inside]
+        shared = [tuple(v for v in scope if v not in known) for scope in self._must_share]
+        plain = junction_tree([*scopes, *filter(None, shared)], self.cards, rest)
+        crowd = max(map(len, homes(plain, scopes)))
+        if sum(plain.sizes) >= WORTH_RECOMPILING * left or crowd > MOST_FACTORS:
+            return None
+        tree = plain.with_known([factor.variables for factor in inside], known)
+        reduced = Program(tree, inside, self.plan, self._lane_entries)
+        reduced._outside = [factor for factor in self._factors if known.issuperset(factor.variables)]
+        return reduced
+
+    def _log_constant(self, observed: Ints) -> float:
+        """The log of what is multiplied outside the tree: scales, and factors of which all variables are known."""
+        numbers = [float(factor.values[tuple(observed[list(factor.variables)])]) for factor in self._outside]
+        return self._scaled[1] + sum(math.log(x) if x > 0 else -math.inf for x in numbers)
+
+    # ---- many rows -------------------------------------------------------------------------------------------
+
+    def posterior_rows(self, codes: NDArray[Any], target: int) -> Floats:
+        """The posterior of one variable for each row; NaN for rows without probability.
+
+        Parameters
+        ----------
+        codes : array of int, shape (n_variables, n_rows)
+            Observed states, as in ``bntk.Table.codes``: the number of states stands for a missing cell.
+        target : int
+
+        Returns
+        -------
+        ndarray of shape (n_rows, number of states of the target)
+        """
+        root = self.tree.smallest_clique((target,))
+        engine = self._rows_engine(("root", target), root, (target,), ())
+        return self._over_distinct(codes, lambda rows: engine.run(rows)[0])
+
+    def marginals_rows(self, codes: NDArray[Any], targets: Sequence[int] | None = None) -> list[Floats]:
+        """The posteriors of several variables (all by default), each of shape (n_rows, number of states)."""
+        targets = self.variables if targets is None else targets
+        outputs = tuple(Output((target,), self.tree.smallest_clique((target,))) for target in targets)
+        if not outputs:
+            return []
+        engine = self._rows_engine(("marginals", outputs), 0, (), outputs)
+        joined = self._over_distinct(codes, lambda rows: engine.run(rows)[0])
+        return np.split(joined, np.cumsum([self.cards[target] for target in targets])[:-1], axis=1)
+
+    def log_z_rows(self, codes: NDArray[Any]) -> Floats:
+        """The log probability of each row's observed cells; -inf where it is zero."""
+        engine = self._rows_engine("log_z", 0, (), ())
+        return self._over_distinct(codes, lambda rows: engine.run(rows)[1]) + self._scaled[1]
+
+    def mpe_rows(self, codes: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+        """The codes with missing cells filled in by a most probable explanation, and its log probability.
+
+        Rows without probability stay as they are, with a log of -inf.
+        """
+        engine = self._rows_engine("log_z", 0, (), ())
+        kinds, inverse = self._kinds(codes)
+        filled, log_top = engine.explain(kinds)
+        filled, log_top = filled[:, inverse], log_top[inverse] + self._scaled[1]
+        unused = [v for v, cliques in enumerate(self.tree.cliques_of) if not cliques]
+        filled[unused] = codes[unused]
+        return filled, log_top
+
+    def expected_counts(
+        self, codes: NDArray[Any], families: Sequence[Scope], weights: Floats | None = None
+    ) -> tuple[list[Floats], float]:
+        """The sum over rows of P(family | row), and the log-likelihood: the E-step of EM.
+
+        Parameters
+        ----------
+        codes : array of int, shape (n_variables, n_rows)
+        families : sequence of tuples of int
+            Each within one clique, as the scope of every factor is; the axes of its table are in the order given.
+        weights : array, optional
+            A non-negative weight for each row.
+
+        Returns
+        -------
+        list of ndarray, float
+            Rows without probability add nothing to the counts, and make the log-likelihood -inf.
+        """
+        outputs = tuple(Output(tuple(family), self.tree.smallest_clique(tuple(family))) for family in families)
+        engine = self._rows_engine(("counts", outputs), 0, (), outputs)
+        kinds, inverse = self._kinds(codes)
+        repeats = np.bincount(inverse, weights, minlength=kinds.shape[1]).astype(float)
+        flat, log_z = engine.count(kinds, repeats)
+        sizes = [self.tree.entries(family) for family in families]
+        parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
+        counts = [part.reshape([self.cards[v] for v in family]) for part, family in zip(parts, families, strict=True)]
+        return counts, log_z + self._scaled[1] * float(repeats.sum())
+
+    def _rows_engine(self, key: Any, root: int, root_scope: Scope, outputs: tuple[Output, ...]) -> Any:
+        """The engine for rows with the given root and outputs, made once for each key."""
+        if key not in self._engines:
+            kind = LaneEngine if self.plan.total_entries <= self._lane_entries else StridedRows
+            self._engines[key] = kind(self.tree.rooted_at(root), self._scaled[0], root_scope, outputs)
+        return self._engines[key]
+
+    def _over_distinct(self, codes: NDArray[Any], answer: Any) -> Floats:
+        kinds, inverse = self._kinds(codes)
+        result: Floats = answer(kinds)
+        return result if len(result) == codes.shape[1] else result[inverse]
+
+    def _kinds(self, codes: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+        """The rows that differ in a variable of the program, as a fresh array, and for every row which it is like."""
+        all_used = len(self.variables) == len(self.cards)
+        chosen, inverse = distinct_rows(codes if all_used else codes[list(self.variables)])
+        kinds = np.ascontiguousarray(codes[:, chosen], dtype=np.min_scalar_type(max(self.cards, default=0)))
+        return kinds, inverse
+
+
+class Calibrated:
+    """The posterior of a program given one evidence set: messages sent inwards, and outwards once that is asked for.
+
+    Attributes
+    ----------
+    log_z : float
+        The log probability of the evidence (for a Markov network, of the sum of all products); -inf when impossible.
+    """
+
+    def __init__(self, program: Program, evidence: Evidence) -> None:
+        self._program, self._evidence = program, evidence
+        engine = program._engine
+        log_z = evidence.log_weight + program._log_constant(evidence.observed)
+        if log_z > -math.inf:
+            self._run = engine.start(evidence)
+            log_z += engine.collect(self._run)[0]
+        self.log_z = log_z
+
+    @cached_property
+    def _outward(self) -> Run | SmallRun:
+        """The run with the messages outwards as well; they are sent when something asks for more than ``log_z``."""
+        self._program._engine.distribute(self._run)
+        return self._run
+
+    def marginal(self, variable: int) -> Floats:
+        """The posterior of one variable; NaN when the evidence is impossible."""
+        if self.log_z == -math.inf:
+            return np.full(self._program.cards[variable], np.nan)
+        posterior: Floats = self._program._engine.marginal(self._outward, variable)
+        return posterior
+
+    def open_cliques(self) -> list[tuple[Scope, Scope]]:
+        """The unobserved variables of each clique: those that its parent has as well, and the others."""
+        tree, observed = self._program.tree, self._evidence.observed
+        rows = []
+        for clique, separator in zip(tree.cliques, tree.separators, strict=True):
+            shared = tuple(v for v in separator if observed[v] < 0)
+            rows.append((shared, tuple(v for v in clique if observed[v] < 0 and v not in shared)))
+        return rows
+
+    def joint(self, variables: Sequence[int]) -> Floats:
+        """The joint posterior of variables that share a clique, one axis each, in the order given."""
+        scope = tuple(variables)
+        program, observed = self._program, self._evidence.observed
+        shape = [program.cards[v] for v in scope]
+        if self.log_z == -math.inf:
+            return np.full(shape, np.nan)
+        inside = tuple(v for v in scope if observed[v] < 0)
+        clique = program.tree.smallest_clique(inside)
+        if clique < 0:
+            raise ValueError(f"the variables {scope} share no clique; compile with must_share=[{scope}]")
+        table: Floats = program._engine.joint(self._outward, clique, inside)
+        if len(inside) == len(scope):
+            return table
+        # Observed variables have the one state that was observed.
+        whole = np.zeros(shape)
+        whole[tuple(slice(None) if v in inside else int(observed[v]) for v in scope)] = table
+        return whole
+
+
+def compile_factors(
+    factors: Iterable[Factor],
+    cards: Sequence[int],
+    *,
+    names: Sequence[str] | None = None,
+    variables: Sequence[int] | None = None,
+    must_share: Iterable[Scope] = (),
+    heuristics: Sequence[str] = ("min_fill", "weighted_min_fill", "min_weight"),
+    tries: int = 4,
+    seed: int = 0,
+    max_entries: int = MAX_ENTRIES,
+    lane_entries: int = LANE_ENTRIES,
+) -> Program:
+    """Compile a list of factors: any non-negative tables, so that Markov networks run too.
+
+    Parameters
+    ----------
+    factors : iterable of Factor
+    cards : sequence of int
+        The number of states of each variable.
+    names : sequence of str, optional
+        For messages.
+    variables : sequence of int, optional
+        The variables that the program is about; all by default.
+    must_share : iterable of tuples of int
+        Sets of variables of which a joint posterior will be asked: each is put into one clique.
+    heuristics, tries, seed
+        As for :func:`bntk.graph.triangulation.best_elimination_order`.
+    max_entries : int
+        Refuse when the cliques have more entries together.
+    lane_entries : int
+        Up to how many entries rows are run side by side.
+
+    Raises
+    ------
+    TooLargeError
+        Before anything large is allocated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> agree = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> program = compile_factors([Factor((0, 1), agree), Factor((1, 2), agree)], [2, 2, 2])
+    >>> program.calibrate({0: [0, 1]}).marginal(2).round(3)
+    array([0.444, 0.556])
+    """
+    factors = list(factors)
+    cards = [int(card) for card in cards]
+    everything = range(len(cards)) if variables is None else variables
+    scopes = [factor.variables for factor in factors]
+    shared = list(must_share)
+    tree = junction_tree([*scopes, *shared], cards, list(everything), heuristics, tries, seed)
+    plan = plan_of(tree, scopes, names)
+    _refuse_too_large(plan, max_entries)
+    return Program(tree, factors, plan, lane_entries, shared)
+
+
+def compile_network(
+    network: BayesianNetwork,
+    *,
+    targets: Sequence[int] | None = None,
+    evidence: Sequence[int] = (),
+    must_share: Iterable[Scope] = (),
+    max_entries: int = MAX_ENTRIES,
+) -> Program:
+    """Compile a network, and keep the program with it.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    targets : sequence of int, optional
+        With targets, only the tables that their posterior can depend on are compiled; the probability of the evidence
+        is then no longer that of the network.
+    evidence : sequence of int
+        The variables that are observed in every run, when there are targets.
+    must_share, max_entries
+        As for :func:`compile_factors`.
+    """
+    shared = tuple(sorted({tuple(sorted(scope)) for scope in must_share}))
+    programs: dict[Any, Program] = network._cache.setdefault("programs", {})
+    key = (None if targets is None else frozenset(targets), frozenset(evidence), shared)
+    if key not in programs:
+        scopes = [(*parents, node) for node, parents in enumerate(network.dag.parent_indices)]
+        kept: Sequence[int] = range(len(scopes))
+        if targets is not None:
+            from bntk.graph.separation import bayes_ball
+
+            kept = sorted(bayes_ball(network.dag, targets, set(evidence))[0] | {*targets})
+        factors = [Factor(scopes[node], network.cpts[node].values) for node in kept]
+        variables = sorted({variable for factor in factors for variable in factor.variables})
+        if len(programs) >= KEPT_PROGRAMS:
+            programs.pop(next(iter(programs)))
+        programs[key] = compile_factors(
+            factors,
+            [cpt.child.n_states for cpt in network.cpts],
+            names=network.names,
+            variables=variables,
+            must_share=shared,
+            max_entries=max_entries,
+        )
+    _refuse_too_large(programs[key].plan, max_entries)  # it may have been compiled under a higher limit
+    return programs[key]
+
+
+def _refuse_too_large(plan: Plan, max_entries: int) -> None:
+    if plan.total_entries > max_entries:
+        raise TooLargeError(
+            f"exact inference would need more than the {max_entries:,} clique entries allowed: {plan}\n"
+            "Ways out: raise the limit (max_entries), ask for fewer targets or give more evidence, or use an "
+            "approximation: loopy belief propagation or sampling"
+        )

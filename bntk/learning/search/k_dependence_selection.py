@@ -1,0 +1,112 @@
+"""Selective k-dependence: how many features, and how many parents of each, by leave-one-out.
+
+References
+----------
+A. M. Martínez, G. I. Webb, S. Chen and N. A. Zaidi (2016). Scalable learning of Bayesian network classifiers. Journal
+of Machine Learning Research 17, 1-35.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk._threads import run_parallel
+from bntk.graph.dag import DAG
+from bntk.learning.scores.base import Evaluator
+from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
+from bntk.learning.search import k_dependence_kernels as kernels
+from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.k_dependence import informations, k_dependence, structure
+from bntk.learning.search.stepwise import class_and_features
+
+if TYPE_CHECKING:
+    from bntk.learning.space import Space
+
+LOSSES = {"rmse": kernels.SQUARED, "log": kernels.LOG, "zero_one": kernels.ZERO_ONE}
+# Losses that differ by less than this share are equal: it hides rounding.
+TIE_SHARE = 1e-12
+
+
+@dataclass(frozen=True)
+class SelectiveKDependence(Search):
+    """The best k and the best number of features of Sahami's algorithm (:class:`.KDependence`).
+
+    Features come in by falling mutual information with the class. For each k up to ``max_k`` and each number of
+    features, all rows are predicted as the evaluator's score says, which is leave-one-out for :class:`.LOO`; one term
+    is added to the class log scores for each feature. The least loss wins; of equals, the smaller k, then fewer
+    features. It is the negative of the result's score.
+
+    Parameters
+    ----------
+    max_k : int
+    loss : {"rmse", "log", "zero_one"}
+        Root mean squared error of the probability of the true class, its mean negative log, or the share of wrong
+        labels.
+    """
+
+    max_k: int = 5
+    loss: str = "rmse"
+
+    def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss={self.loss!r} is not known; the choices are {', '.join(LOSSES)}")
+
+    def run(
+        self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
+    ) -> SearchResult:
+        """Search; ``start``, ``seed`` and ``progress`` have no say."""
+        began = time.perf_counter()
+        if not isinstance(evaluator, PredictiveEvaluator):
+            raise TypeError("SelectiveKDependence predicts rows: give a predictive score, such as LOO")
+        target, features = class_and_features(space, type(self).__name__)
+        order, parents = k_dependence(informations(evaluator.counter, target, features), self.max_k)
+        families = [(features[v], [features[p] for p in parents[v]]) for v in order]
+        losses = np.full((max(1, min(self.max_k + 1, len(order))), len(order) + 1), math.inf)
+        interrupted = False
+        try:
+            run_parallel(lambda k: self._measure(evaluator, target, families, k, losses[k]), range(len(losses)))
+        except KeyboardInterrupt:
+            interrupted = True
+        k, n = _first_least(losses)
+        dag = structure(space.nodes, target, [(v, row[:k]) for v, row in families[:n]])
+        evaluator.reset(dag)
+        seconds = time.perf_counter() - began
+        trace = [Step(_words(k, int(row.argmin())), -float(row.min()), seconds) for k, row in enumerate(losses)]
+        return SearchResult(
+            dag, -float(losses[k, n]), repr(self), interrupted=interrupted, n_evaluated=losses.size, seconds=seconds,
+            trace=tuple(trace),
+        )  # fmt: skip
+
+    def _measure(
+        self, evaluator: PredictiveEvaluator, target: int, families: list[tuple[int, list[int]]], k: int,
+        losses: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """Fill in the losses with the first 0, 1, 2 ... features and up to k parents of each."""
+        y, weights, kind = evaluator.classes, evaluator.row_weights, LOSSES[self.loss]
+        terms = evaluator.term(target, ())
+        scores = np.zeros_like(terms)
+        for n in range(len(families) + 1):
+            if n:
+                child, parents = families[n - 1]
+                terms = evaluator.term(child, (target, *parents[:k]))
+            loss = kernels.add_and_measure(scores, terms, y, weights, kind) / weights.sum()
+            losses[n] = math.sqrt(loss) if kind == kernels.SQUARED else loss
+
+
+def _words(k: int, n: int) -> str:
+    return f"{n} features, k = {k}"
+
+
+def _first_least(losses: NDArray[np.float64]) -> tuple[int, int]:
+    """Row and column of the smallest entry; of equal ones the first by row."""
+    least = losses.min()
+    if not math.isfinite(least):
+        return 0, 0
+    row, column = np.unravel_index(int(np.argmax(losses <= least + TIE_SHARE * abs(least))), losses.shape)
+    return int(row), int(column)
