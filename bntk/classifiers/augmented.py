@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier
 from bntk.learning.scores import DecomposableScore, Score, by_name
 from bntk.learning.search import GreedyAdditions, Search, SuperparentAdditions
@@ -20,7 +20,7 @@ class TAN(StepwiseClassifier):
 
     Parameters
     ----------
-    score : str or Score, optional
+    criterion : str or Score, optional
         What the structure maximises; by default the one that suits the search. For the spanning tree, ``"loglik"`` is
         the conditional mutual information of Friedman et al., ``"bdeu"`` the Bayesian weights. For the other searches
         the default is the accuracy in ten folds.
@@ -33,7 +33,7 @@ class TAN(StepwiseClassifier):
         For ``"hc"`` and ``"superparent"``: the least gain of an arc, in units of the score.
     root : str, optional
         A feature without a feature as parent; by default the first for a spanning tree.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Examples
@@ -56,7 +56,7 @@ class TAN(StepwiseClassifier):
             "hc": GreedyAdditions(epsilon=self.epsilon, both_directions=False),
             "superparent": SuperparentAdditions(epsilon=self.epsilon),
         }
-        given: str | Score | None = self.__dict__["score"]
+        given: str | Score | None = self.criterion
         is_sum = given is None or isinstance(by_name(given), DecomposableScore)
         return steps if is_sum else {"auto": steps["hc"], **steps}
 
@@ -75,15 +75,15 @@ class FAN(NetworkClassifier):
 
     Parameters
     ----------
-    score : str or Score
+    criterion : str or Score
         A score that charges for parameters: ``"bic"``, ``"aic"``, ``"bdeu"`` ...
     search : str or Search
         ``"auto"`` is the best forest, exactly.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
     """
 
-    score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
+    criterion: str | Score = "bic"
     search: str | Search = "auto"
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
@@ -96,15 +96,15 @@ class BAN(NetworkClassifier):
 
     Parameters
     ----------
-    score : str or Score
+    criterion : str or Score
     search : str or Search
     max_parents : int, optional
         The most parents of a feature, the class included.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
     """
 
-    score: str | Score = ScoreOption("bdeu")  # type: ignore[assignment]
+    criterion: str | Score = "bdeu"
     search: str | Search = "auto"
     max_parents: int | None = 3
 

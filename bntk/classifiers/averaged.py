@@ -347,7 +347,7 @@ class AODE(AveragedClassifier):
         and Zhang 2006).
     max_entries : int
         Tables with more entries together are refused before they are allocated.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Attributes
@@ -392,7 +392,7 @@ class A2DE(AveragedClassifier):
         Members count equally, or by the mutual information of the pair and the class.
     max_entries : int
         Tables with more entries together are refused before they are allocated.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Attributes

@@ -11,7 +11,6 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +25,7 @@ from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, Multinomial, OfKernels, check_densities, fit_densities
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.prior_option import backoff_of, dirichlet_of
+from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unsaved import refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.table import Table, Unseen, code_dtype
@@ -46,26 +46,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-
-
-class ScoreOption:
-    """A parameter named ``score`` beside scikit-learn's method of that name.
-
-    ``TAN(score="bic")`` names the score that the structure maximises, and ``tan.score(X, y)`` still measures accuracy,
-    as scikit-learn's tools expect: reading the attribute gives the method, and setting it keeps the parameter.
-    """
-
-    def __init__(self, default: str | Score | None) -> None:
-        self.default = default
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self.default
-        method = next(m for base in owner.__mro__ if callable(m := base.__dict__.get("score")))
-        return MethodType(method, instance)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        instance.__dict__["score"] = value
 
 
 class RowReader(ClassifierMixin, BaseEstimator):
@@ -129,13 +109,6 @@ class RowReader(ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
         return _numbers_where_possible(X)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name, as scikit-learn defines it."""
-        params: dict[str, Any] = super().get_params(deep)
-        if "score" in params:  # the parameter, not the method
-            params["score"] = self.__dict__["score"]
-        return params
-
     def _repr_html_inner(self) -> str:
         """What scikit-learn shows in a notebook, and below it the network of a fitted classifier."""
         from bntk.viz.notebook import classifier_html
@@ -185,8 +158,9 @@ class BayesClassifier(RowReader):
         training rows; the fastest, and the most accurate where cells are not missing at random.
     unseen : {"missing", "error"}
         What to do with a state that was not seen by ``fit``.
-    seed : int
-        The same seed gives the same classifier.
+    random_state : int, numpy.random.Generator or numpy.random.RandomState, optional
+        Where something is drawn at random: the same whole number gives the same classifier. None is the same as 0; from
+        a generator, a number is drawn in each ``fit``.
     n_jobs : int, optional
         Threads; by default those of :func:`bntk.set_threads`; -1 for all cores.
 
@@ -203,7 +177,7 @@ class BayesClassifier(RowReader):
     n_bins: int = 10
     missing: str = "marginal"
     unseen: Unseen = "missing"
-    seed: int = 0
+    random_state: RandomState = 0
     n_jobs: int | None = None
 
     _state: ClassVar[dict[str, Any]] = {
@@ -336,6 +310,11 @@ class BayesClassifier(RowReader):
     def _backoff(self) -> Backoff | None:
         """How tables with features as parents lean on simpler ones; None if they do not."""
         return backoff_of(self.prior)
+
+    @property
+    def _seed(self) -> int:
+        """The seed of whatever is drawn."""
+        return seed_of(self.random_state)
 
     @property
     def target_name_(self) -> str:
@@ -490,10 +469,10 @@ class NetworkClassifier(BayesClassifier):
     def _find_structure(self, counter: TableCounter) -> SearchResult:
         """The structure; by default what the search finds in the space by the score."""
         *features, target = counter.names
-        score: Score = by_name(self.__dict__.get("score", "loglik"))
+        score: Score = by_name(getattr(self, "criterion", "loglik"))
         search: str | Search = getattr(self, "search", "auto")
         space = self._space(tuple(features), target)
-        return learn_structure(counter, score.with_target(target), space, search, seed=self.seed)
+        return learn_structure(counter, score.with_target(target), space, search, seed=self._seed)
 
     def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._find_structure(counter)

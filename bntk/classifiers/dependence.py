@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier, alpha_of
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import LOO, LogLikelihood, Score
@@ -31,11 +31,11 @@ class KDB(StepwiseClassifier):
         The most features that are parents of a feature; 0 is naive Bayes.
     search : {"sahami", "hc"} or Search
         ``"hc"`` adds arcs to naive Bayes one by one, as long as the score gains, as ``kdb`` of R's bnclassify does.
-    score : str or Score, optional
+    criterion : str or Score, optional
         For ``"hc"``, by default the accuracy in ten folds. Sahami's algorithm has no use for it.
     epsilon : float
         For ``"hc"``: the least gain of an arc, in units of the score.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Examples
@@ -78,14 +78,14 @@ class SelectiveKDB(NetworkClassifier):
         What is to be small in leave-one-out: the root mean squared error of the probability of the true class, the
         mean negative log of it, or the share of rows with another label. Of equals, the smaller k is taken, then fewer
         features.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Attributes
     ----------
     k_ : int
         The chosen k.
-    n_features_used : int
+    n_features_used_ : int
         How many features are children of the class; the others have no arcs.
 
     References
@@ -98,7 +98,7 @@ class SelectiveKDB(NetworkClassifier):
     >>> import bntk
     >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
     >>> chosen = bntk.SelectiveKDB(3).fit(rows.drop(columns="dysp"), rows["dysp"])
-    >>> chosen.k_, chosen.n_features_used
+    >>> chosen.k_, chosen.n_features_used_
     (3, 4)
     """
 
@@ -119,7 +119,7 @@ class SelectiveKDB(NetworkClassifier):
         return found
 
     @property
-    def n_features_used(self) -> int:
+    def n_features_used_(self) -> int:
         """How many features are children of the class."""
         return sum(1 for row in self.dag_.parent_indices if row)
 
@@ -133,10 +133,10 @@ class SPODE(NetworkClassifier):
     Parameters
     ----------
     superparent : str, optional
-        The feature; by default the best by ``score``, of equal ones the first.
-    score : str or Score
+        The feature; by default the best by ``criterion``, of equal ones the first.
+    criterion : str or Score
         Any score; ``"loo"`` is the log-likelihood of the classes in leave-one-out.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     References
@@ -153,7 +153,7 @@ class SPODE(NetworkClassifier):
     """
 
     superparent: str | None = None
-    score: str | Score = ScoreOption("loo")  # type: ignore[assignment]
+    criterion: str | Score = "loo"
     search = "star"  # there is no other
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:

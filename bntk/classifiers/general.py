@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.base import NetworkClassifier
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
@@ -25,12 +25,12 @@ class BayesNetClassifier(NetworkClassifier):
         ``space(features, target)`` gives the legal structures, as the functions of :mod:`bntk.spaces` do, for example
         ``bntk.spaces.tan``; or a :class:`bntk.Space` over the features and the class, by name. By default any DAG over
         features and class, the class anywhere in it.
-    score : str or Score
+    criterion : str or Score
     search : str or Search
     structure : DAG or str, optional
         A known structure, such as ``"class -> a -> b; class -> c"``; nothing is searched then. Features that it does
         not have are not used. The class is named as ``y`` is, or ``class``.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Examples
@@ -38,7 +38,7 @@ class BayesNetClassifier(NetworkClassifier):
     >>> import bntk
     >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
     >>> X, y = rows.drop(columns="dysp"), rows["dysp"]
-    >>> general = bntk.BayesNetClassifier(score="bic").fit(X, y)
+    >>> general = bntk.BayesNetClassifier(criterion="bic").fit(X, y)
     >>> general.features_in_use_
     ['bronc', 'either']
     >>> known = bntk.BayesNetClassifier(structure="bronc -> dysp <- either").fit(X, y)
@@ -47,7 +47,7 @@ class BayesNetClassifier(NetworkClassifier):
     """
 
     space: Callable[[tuple[str, ...], str], Space] | Space | None = None
-    score: str | Score = ScoreOption("bdeu")  # type: ignore[assignment]
+    criterion: str | Score = "bdeu"
     search: str | Search = "auto"
     structure: DAG | str | None = None
 

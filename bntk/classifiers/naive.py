@@ -37,7 +37,7 @@ class NaiveBayes(NetworkClassifier):
 
     Parameters
     ----------
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Notes

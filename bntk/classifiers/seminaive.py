@@ -29,14 +29,14 @@ class SemiNaiveBayes(StepwiseClassifier):
         ``"filter"`` goes the way of ``"bsej"`` by a local measure, without predictions: a feature goes out when its
         mutual information with the class is not worth the parameters that it costs, and two groups are joined when
         their mutual information given the class is. The best of both is done first.
-    score : str or Score, optional
+    criterion : str or Score, optional
         What a step must improve. By default the accuracy in ten folds; for ``"filter"`` BIC, whose two parts are the
         information and the price of parameters.
     epsilon : float
         The least gain of a step, in units of the score.
     max_parents : int, optional
         The most parents of a feature, the class included: as many features can be in a group.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Examples

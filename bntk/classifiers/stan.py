@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.base import NetworkClassifier
 from bntk.learning.scores import Score
 from bntk.learning.search import SelectiveTrees
 from bntk.learning.space import Space
@@ -21,7 +21,7 @@ class STAN(NetworkClassifier):
 
     Parameters
     ----------
-    score : str or Score
+    criterion : str or Score
         What the structure maximises: any score. Those of predictions (``"loo"``, ``"lc"``, ``"cv"``, ``"accuracy"``)
         ask how well the class is predicted, the others (``"hgc"``, ``"sb"``, ``"bic"``, ``"bdeu"``) how well all
         variables are described.
@@ -34,7 +34,7 @@ class STAN(NetworkClassifier):
     candidates : int, optional
         Try only so many features at each step, those that gained most when they were last tried: faster where there are
         hundreds. By default all are tried.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     References
@@ -50,7 +50,7 @@ class STAN(NetworkClassifier):
     (('lung', 'bronc', 'either', 'xray'), ('asia', 'dysp'))
     """
 
-    score: str | Score = ScoreOption("loo")  # type: ignore[assignment]
+    criterion: str | Score = "loo"
     forest: bool = False
     root: str | None = None
     weights: str | Score | None = None

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.base import NetworkClassifier
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.priors import Dirichlet
@@ -32,15 +32,15 @@ class StepwiseClassifier(NetworkClassifier):
 
     Parameters
     ----------
-    score : str or Score, optional
+    criterion : str or Score, optional
         By default :class:`~bntk.scores.Accuracy` in ten stratified folds for searches that go by steps, with the
-        classifier's ``prior`` where that is a number, and its ``seed``.
+        classifier's ``prior`` where that is a number, and its ``random_state``.
     search : str or Search
     epsilon : float
         For searches that go by steps: the least gain of a step.
     """
 
-    score: str | Score | None = ScoreOption(None)  # type: ignore[assignment]
+    criterion: str | Score | None = None
     search: str | Search = "auto"
     epsilon: float = 0.01
 
@@ -54,7 +54,7 @@ class StepwiseClassifier(NetworkClassifier):
         return self.search
 
     def _chosen_score(self, counter: TableCounter) -> Score:
-        given: str | Score | None = self.__dict__["score"]
+        given: str | Score | None = self.criterion
         return self._default_score(counter) if given is None else by_name(given)
 
     def _default_score(self, counter: TableCounter) -> Score:
@@ -62,9 +62,9 @@ class StepwiseClassifier(NetworkClassifier):
         if not isinstance(self._chosen_search(), StepwiseSearch):
             return LogLikelihood()
         folds = FOLDS if counter.n_rows > FOLDS else "loo"
-        return Accuracy(folds=folds, alpha=alpha_of(self), seed=self.seed)
+        return Accuracy(folds=folds, alpha=alpha_of(self), seed=self._seed)
 
     def _find_structure(self, counter: TableCounter) -> SearchResult:
         *features, target = counter.names
         score, space = self._chosen_score(counter).with_target(target), self._space(tuple(features), target)
-        return learn_structure(counter, score, space, self._chosen_search(), seed=self.seed)
+        return learn_structure(counter, score, space, self._chosen_search(), seed=self._seed)

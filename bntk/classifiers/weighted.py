@@ -76,7 +76,7 @@ class MANB(_DiscreteNaiveBayes):
     ----------
     arc_prior : float, mapping, or array_like
         The prior probability of an arc from the class to a feature; a mapping or an array gives one for each feature.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
 
     Attributes
@@ -168,7 +168,7 @@ class AWNB(_WeightedNaiveBayes):
         bnclassify uses rpart, whose trees split sets of states and stop earlier, so that weights differ.
     weights : mapping or array_like, optional
         The weights themselves, one for each feature, in place of those from trees.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`.
 
     Attributes
@@ -198,7 +198,7 @@ class AWNB(_WeightedNaiveBayes):
             return _checked_weights(names, self.weights)
         if self.n_trees < 1:
             raise ValueError(f"n_trees={self.n_trees!r}: at least one tree is needed to find weights")
-        return weights_from_depths(_depths_in_trees(counter, self.n_trees, self.seed))
+        return weights_from_depths(_depths_in_trees(counter, self.n_trees, self._seed))
 
     def _hold(self, network: BayesianNetwork) -> None:
         *features, target = network.cpts
@@ -296,7 +296,7 @@ class WANBIA(_WeightedNaiveBayes):
         can be told apart without error there is no finite maximum.
     regularization : float
         How strongly weights are held at 1, those of naive Bayes.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
+    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
         As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
 
     Attributes

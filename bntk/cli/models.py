@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Options of the command line, and the parameters of classifiers that they are.
 SHARED = {
-    "score": "score",
+    "score": "criterion",
     "search": "search",
     "max_parents": "max_parents",
     "prior": "prior",
@@ -129,7 +129,8 @@ def _parameters(
             raise UsageError(f"{spec.name} has no option {name!r}{did_you_mean(name, known)}")
     chosen = {name: value for name, value in shared.items() if name in known}
     used.update(chosen)
-    return {**chosen, **({"seed": seed} if "seed" in known else {}), **spec.options}, known
+    drawing = {name: seed for name in ("random_state", "seed") if name in known}
+    return {**chosen, **drawing, **spec.options}, known
 
 
 def _kind(spec: ModelSpec, choices: dict[str, Kind]) -> Any:

@@ -90,7 +90,7 @@ def resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool:
     """Leave out what scikit-learn adds to every estimator, and attributes that are a word or a parameter."""
     from_sklearn = name == "get_metadata_routing" or re.fullmatch("set_.*_(request|output)|set_output", name)
-    return bool(skipped or from_sklearn or isinstance(obj, str) or type(obj).__name__ == "ScoreOption")
+    return bool(skipped or from_sklearn or isinstance(obj, str))
 
 
 def setup(app: Any) -> dict[str, bool]:

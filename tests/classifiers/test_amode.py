@@ -130,7 +130,7 @@ def test_the_average_of_the_members_is_the_joint():
 def test_the_bridge_is_the_best_by_the_score():
     X, Y = problem()
     for score in ("bic", "bdeu"):
-        model = bntk.AMODE(numeric="category", score=score).fit(X, Y)
+        model = bntk.AMODE(numeric="category", criterion=score).fit(X, Y)
         variables = (*model.features_.variables, *model.labels_.variables())
         codes = np.vstack([model.features_.read(X).table.codes, model.labels_.encode(Y)]).astype(np.uint8)
         space = spaces.mdbnc(X.columns, Y.columns, classes="empty", feature_shape="empty", max_bridge_parents=2)
@@ -210,8 +210,8 @@ def test_permuting_columns_changes_nothing():
 
 def test_it_is_an_estimator_of_scikit_learn():
     X, Y = problem()
-    model = bntk.AMODE(score="bdeu", prior=0.5)
-    assert model.get_params()["score"] == "bdeu"
+    model = bntk.AMODE(criterion="bdeu", prior=0.5)
+    assert model.get_params()["criterion"] == "bdeu"
     assert clone(model).get_params() == model.get_params()
     model.fit(X, Y)
     again = pickle.loads(pickle.dumps(model))

@@ -273,8 +273,8 @@ def test_predictions_have_the_form_of_the_labels():
 
 def test_it_is_an_estimator_of_scikit_learn():
     X, Y = problem()
-    model = bntk.MDBNC(score="bdeu", max_bridge_parents=2)
-    assert model.get_params()["score"] == "bdeu"
+    model = bntk.MDBNC(criterion="bdeu", max_bridge_parents=2)
+    assert model.get_params()["criterion"] == "bdeu"
     assert clone(model).get_params() == model.get_params()
     model.fit(X, Y)
     again = pickle.loads(pickle.dumps(model))
@@ -346,7 +346,7 @@ def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="gaussian"):
         bntk.MDBNC(numeric="gaussian").fit(X, Y)
     with pytest.raises(DataError, match="sum over families"):
-        bntk.MDBNC(score=bntk.scores.Accuracy(target="a")).fit(X, Y)
+        bntk.MDBNC(criterion=bntk.scores.Accuracy(target="a")).fit(X, Y)
     with pytest.raises(ValueError, match="the class 'z' of 'a' in row 0"):
         bntk.MDBNC().fit(X, Y).log_joint(X.head(1), Y.head(1).assign(a="z"))
     wide = np.random.default_rng(0).integers(0, 2, (300, 17))

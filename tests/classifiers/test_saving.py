@@ -87,17 +87,17 @@ VARIANTS = [
     *(bntk.NaiveBayes(numeric=way) for way in ("gaussian", "kde", "bernoulli", "width", "frequency", "category")),
     bntk.NaiveBayes(numeric={"number": "kde", "count": "multinomial"}, prior="mle", class_prior="uniform"),
     bntk.NaiveBayes(numeric={"number": [0.0, 1.0], "count": "gaussian"}, missing="state", class_prior=[0.5, 0.2, 0.3]),
-    bntk.TAN(score=bntk.scores.BDeu(ess=2), prior=bntk.priors.BDeu(4), missing="em", numeric="width", n_bins=3),
+    bntk.TAN(criterion=bntk.scores.BDeu(ess=2), prior=bntk.priors.BDeu(4), missing="em", numeric="width", n_bins=3),
     bntk.TAN(root="lung", prior=bntk.priors.Backoff(rows=2, alpha=0.5), missing="state"),
     bntk.BAN(search=bntk.search.Tabu(restarts=1), max_parents=None),
-    bntk.KDB(1, search="hc", score=bntk.scores.LOO()),
-    bntk.STAN(weights=bntk.scores.BIC(), forest=True, score="bic"),
+    bntk.KDB(1, search="hc", criterion=bntk.scores.LOO()),
+    bntk.STAN(weights=bntk.scores.BIC(), forest=True, criterion="bic"),
     bntk.AODE(weights="mi", m=0),
     bntk.A2DE(m=30, prior=bntk.priors.BDeu(1.0)),
     bntk.MANB(arc_prior={"smoke": 0.1, "lung": 0.5, "number": 0.5, "count": 0.5}),
     bntk.AWNB(weights=[1.0, 0.5, 0.0, 2.0]),
     bntk.BayesNetClassifier(structure="kind -> smoke -> lung; kind -> number"),
-    bntk.BayesNetClassifier(space=bntk.spaces.tan, score="bic"),
+    bntk.BayesNetClassifier(space=bntk.spaces.tan, criterion="bic"),
     bntk.BayesNetClassifier(space=bntk.spaces.naive_bayes(FEATURES, "kind"), search="hc"),
     bntk.MDBNC(loss="subset", features="dag", prior=1.0, missing="em"),
     bntk.AMODE(loss="subset"),
@@ -223,14 +223,14 @@ class MyPrior:
 
 def test_a_score_of_your_own_is_left_out_and_asked_for_by_fit():
     data = rows()
-    one = fitted(bntk.FAN(score=MyScore()))
+    one = fitted(bntk.FAN(criterion=MyScore()))
     other = again(one)
     assert_predicts_the_same(one, other, data[FEATURES])
     other.partial_fit(data[FEATURES], data["kind"])
     for each in (other, clone(other), again(other)):
-        with pytest.raises(DataError, match=r"score was MyScore\(.*set_params\(score=...\)"):
+        with pytest.raises(DataError, match=r"criterion was MyScore\(.*set_params\(criterion=...\)"):
             each.fit(data[FEATURES], data["kind"])
-    other.set_params(score="bic").fit(data[FEATURES], data["kind"])
+    other.set_params(criterion="bic").fit(data[FEATURES], data["kind"])
 
 
 def test_a_function_of_your_own_is_left_out_and_asked_for_by_fit():

@@ -202,7 +202,7 @@ def test_awnb_does_not_depend_on_the_order_of_rows_and_takes_weights_for_repeats
     weighted, repeated = bntk.AWNB().fit(X, y, repeats), bntk.AWNB().fit(X.iloc[again], y[again])
     pd.testing.assert_series_equal(weighted.weights_, repeated.weights_)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-9)
-    assert not bntk.AWNB(seed=1).fit(X, y).weights_.equals(bntk.AWNB(seed=2).fit(X, y).weights_)
+    assert not bntk.AWNB(random_state=1).fit(X, y).weights_.equals(bntk.AWNB(random_state=2).fit(X, y).weights_)
 
 
 def test_awnb_with_weights_of_one_is_naive_bayes_and_with_zero_the_prior() -> None:

@@ -172,11 +172,11 @@ def test_options_reach_the_classifier(ask):
     line = "bntk learn asia.csv --target dysp --prior bdeu:3 --missing state --seed 4 -o model.json --model"
     ask(f"{line} kdb:k=1")
     options = ask("bntk info model.json")["options"]
-    assert (options["k"], options["missing"], options["seed"]) == (1, "state", 4)
+    assert (options["k"], options["missing"], options["random_state"]) == (1, "state", 4)
     assert options["prior"] == repr(bntk.priors.BDeu(3.0))
     ask("bntk learn asia.csv --target dysp --model ban --score bdeu:7 --max-parents 1 --prior 0 -o model.json")
     options = ask("bntk info model.json")["options"]
-    assert (options["score"], options["max_parents"], options["prior"]) == (repr(bntk.scores.BDeu(7.0)), 1, 0)
+    assert (options["criterion"], options["max_parents"], options["prior"]) == (repr(bntk.scores.BDeu(7.0)), 1, 0)
     ask("bntk learn asia.csv --target lung,bronc --model br --base nb --prior 2 -o model.json")
     assert bntk.load("model.json").base.get_params()["prior"] == 2
 

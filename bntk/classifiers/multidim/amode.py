@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.base import ScoreOption
 from bntk.classifiers.multidim.base import MultiBayesClassifier, class_names
 from bntk.classifiers.multidim.evidence import FeatureEvidence, Floats, Tables, log
 from bntk.classifiers.multidim.posterior import ClassPosterior
@@ -53,7 +52,7 @@ class AMODE(MultiBayesClassifier):
 
     Parameters
     ----------
-    score : str or Score
+    criterion : str or Score
         By which the parents of a feature are chosen: ``"bic"``, ``"bdeu"`` or another sum over families.
     max_bridge_parents : int, optional
         Largest number of classes that are parents of one feature. With 1, inference is exact for any number of classes.
@@ -82,7 +81,7 @@ class AMODE(MultiBayesClassifier):
     [['no', 'no', 'yes'], ['no', 'no', 'no'], ['no', 'no', 'yes']]
     """
 
-    score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
+    criterion: str | Score = "bic"
     max_bridge_parents: int | None = 2
 
     _state: ClassVar[dict[str, Any]] = {
@@ -118,7 +117,7 @@ class AMODE(MultiBayesClassifier):
 
     def _find_bridge(self, counter: TableCounter, n_features: int) -> SearchResult:
         began = time.perf_counter()
-        evaluator = family_evaluator(score_for(self.__dict__["score"], counter), counter)
+        evaluator = family_evaluator(score_for(self.criterion, counter), counter)
         bridge = Bridge(evaluator, n_features, self.max_bridge_parents)
         chosen = bridge.choose([()] * n_features, set())
         dag = DAG(counter.names, [(counter.names[c], counter.names[f]) for f, some in enumerate(chosen) for c in some])

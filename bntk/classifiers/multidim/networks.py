@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.base import ScoreOption, _leaning
+from bntk.classifiers.base import _leaning
 from bntk.classifiers.multidim.base import MultiBayesClassifier
 from bntk.classifiers.multidim.evidence import FeatureEvidence, class_tables
 from bntk.classifiers.multidim.posterior import ClassPosterior
@@ -53,7 +53,7 @@ class MDBNC(MultiBayesClassifier):
         With ``"all"`` all classes are parents of all features, which is for few classes.
     max_bridge_parents : int, optional
         Largest number of classes that are parents of one feature; without a meaning for ``bridge="all"``.
-    score : str or Score
+    criterion : str or Score
         A sum over families, such as ``"bic"`` or ``"bdeu"``. Where cells are missing, BIC and its relatives compare
         averages over complete rows (``missing="average"``).
     search : str or Search
@@ -100,7 +100,7 @@ class MDBNC(MultiBayesClassifier):
     features: str = "forest"
     bridge: str = "discard"
     max_bridge_parents: int | None = 3
-    score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
+    criterion: str | Score = "bic"
     search: str | Search = "auto"
 
     _state: ClassVar[dict[str, Any]] = {"network_": BayesianNetwork, "search_": SearchResult}
@@ -123,7 +123,7 @@ class MDBNC(MultiBayesClassifier):
         self.search_ = learn_mdbnc(
             counter,
             n_features,
-            self.__dict__["score"],
+            self.criterion,
             classes=self.classes,
             features=self.features,
             bridge=self.bridge,
