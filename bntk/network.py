@@ -41,6 +41,8 @@ class BayesianNetwork:
         :class:`NoisyOr`). Parent axes may come in any order; they are put in the order of the nodes.
     prior : Prior, optional
         What the parameters were estimated with; kept for :meth:`update`.
+    prior_counts : mapping, optional
+        Counts that this prior needs beside those of the families, by the names of their variables; for :meth:`update`.
     positions : mapping, optional
         Where nodes are drawn, ``{name: (x, y)}``, in units of the file or program that they are from.
 
@@ -62,14 +64,29 @@ class BayesianNetwork:
         cpts: Iterable[LocalDistribution] | Mapping[str, LocalDistribution],
         *,
         prior: Prior | None = None,
+        prior_counts: Mapping[tuple[str, ...], NDArray[Any]] | None = None,
         positions: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
         self._dag = DAG.parse(dag) if isinstance(dag, str) else dag
         self._cpts = _ordered_cpts(self._dag, cpts)
-        self._prior = prior
+        self._prior, self._prior_counts = prior, dict(prior_counts or {})
         self._positions = None if positions is None else _checked_positions(self._dag, positions)
         # What upper layers derive from this network and want to keep, by their own keys.
         self._cache: dict[Any, Any] = {}
+
+    @classmethod
+    def _trusted(cls, dag: DAG, cpts: Iterable[CPT], **parts: Any) -> BayesianNetwork:
+        """A network of tables that are known to fit the structure, in the order of its nodes."""
+        network = object.__new__(cls)
+        network._dag, network._cpts, network._cache = dag, tuple(cpts), {}
+        network._prior, network._prior_counts = parts.get("prior"), dict(parts.get("prior_counts") or {})
+        network._positions = parts.get("positions")
+        return network
+
+    def _with_cpts(self, cpts: Iterable[CPT]) -> BayesianNetwork:
+        """This network with other numbers in its tables, which have the same variables."""
+        parts = {"prior": self._prior, "prior_counts": self._prior_counts, "positions": self._positions}
+        return BayesianNetwork._trusted(self._dag, cpts, **parts)
 
     @classmethod
     def from_cpts(cls, cpts: Iterable[LocalDistribution]) -> BayesianNetwork:
@@ -111,6 +128,11 @@ class BayesianNetwork:
     def prior(self) -> Prior | None:
         """The prior behind the estimates, or None."""
         return self._prior
+
+    @property
+    def prior_counts(self) -> Mapping[tuple[str, ...], NDArray[Any]]:
+        """The counts that the prior needs beside those of the families, by the names of their variables."""
+        return self._prior_counts
 
     @property
     def positions(self) -> dict[str, tuple[float, float]] | None:

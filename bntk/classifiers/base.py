@@ -24,7 +24,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, Multinomial, OfKernels, check_densities, fit_densities
 from bntk.classifiers.features import Features, Rows
-from bntk.classifiers.prior_option import backoff_of, dirichlet_of
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unsaved import refuse_unsaved
 from bntk.cpt import CPT
@@ -35,8 +34,8 @@ from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
-from bntk.learning.parameters import fit, posterior_mean, updated
-from bntk.learning.priors import Backoff, Prior
+from bntk.learning.parameters import fit, updated
+from bntk.learning.priors import Prior, as_prior
 from bntk.learning.scores import Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import Space
@@ -135,10 +134,10 @@ class BayesClassifier(RowReader):
 
     Parameters
     ----------
-    prior : float, "mle", "backoff", Prior or Backoff
+    prior : float, "mle", "backoff" or Prior
         For the parameters: a number is the Dirichlet alpha of every cell of every table. With ``"backoff"``, the
-        default of classifiers in which features have features as parents, their tables lean on those given the class
-        alone, see :class:`bntk.priors.Backoff`.
+        default of classifiers in which features have features as parents, tables with features as parents are shrunk
+        towards those given the class alone, see :class:`bntk.priors.Backoff`.
     class_prior : {"empirical", "uniform"} or array_like
         The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given in the
         order of ``classes_``.
@@ -171,7 +170,7 @@ class BayesClassifier(RowReader):
         How columns become features: their states and cut points.
     """
 
-    prior: Prior | Backoff | str | float = 1.0
+    prior: Prior | str | float = 1.0
     class_prior: str | ArrayLike = "empirical"
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
@@ -261,9 +260,8 @@ class BayesClassifier(RowReader):
         )
         self._class_variable = Variable(_class_name(y, self.features_.names), self.classes_.tolist())
         self._learn(self._counter(rows, codes, weights))
-        prior = self._dirichlet
         self.densities_ = fit_densities(
-            self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, prior
+            self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, self._prior
         )
         return self
 
@@ -302,14 +300,9 @@ class BayesClassifier(RowReader):
         return CPT._trusted(cpt.child, values / values.sum(), (), cpt.counts)
 
     @property
-    def _dirichlet(self) -> Prior:
-        """The Dirichlet prior of tables that have no feature as a parent."""
-        return dirichlet_of(self.prior)
-
-    @property
-    def _backoff(self) -> Backoff | None:
-        """How tables with features as parents lean on simpler ones; None if they do not."""
-        return backoff_of(self.prior)
+    def _prior(self) -> Prior:
+        """The prior of the parameters, which knows the class variable."""
+        return as_prior(self.prior).given_class((self._class_variable.name,))
 
     @property
     def _seed(self) -> int:
@@ -452,12 +445,11 @@ class NetworkClassifier(BayesClassifier):
         The features on which the class can depend when all others are known, and the continuous ones.
     """
 
-    prior: Prior | Backoff | str | float = "backoff"
+    prior: Prior | str | float = "backoff"
 
     _state: ClassVar[dict[str, Any]] = {
         "network_": BayesianNetwork,
         "search_": SearchResult,
-        "_base": BayesianNetwork | None,
     }
     #: Whether the class log scores are those of ``network_``, so that they are a sum over its families.
     _is_additive: ClassVar[bool] = True
@@ -476,44 +468,23 @@ class NetworkClassifier(BayesClassifier):
 
     def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._find_structure(counter)
-        dag, rule = self.search_.dag, self._dirichlet
         # EM is only for what it can change.
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
-        network = fit(dag, counter.table, rule, weights=counter.weights, missing=missing)
-        leaning = self._backoff is not None and any(_feature_parents(dag))
-        self._base = fit(_without_feature_parents(dag), counter, rule) if leaning else None
-        self._hold(self._backed_off(network))
+        self._hold(fit(self.search_.dag, counter, self._prior, missing=missing))
 
     def _add(self, counter: TableCounter) -> None:
-        table, weights = counter.table, counter.weights
-        self._base = None if self._base is None else updated(self._base, table, weights)
-        self._hold(self._backed_off(updated(self.network_, table, weights)))
-
-    def _backed_off(self, network: BayesianNetwork) -> BayesianNetwork:
-        """The network with tables that lean on those without features as parents, if that is asked for."""
-        if self._backoff is None or self._base is None:
-            return network
-        rows = self._backoff.rows
-        cpts = [
-            cpt if len(cpt.parents) == len(base.parents) else _leaning(cpt, rows * base.values)
-            for cpt, base in zip(network.cpts, self._base.cpts, strict=True)
-        ]
-        return BayesianNetwork(network.dag, cpts, prior=network.prior)
+        self._hold(updated(self.network_, counter))
 
     def _hold(self, network: BayesianNetwork) -> None:
         """Take a fitted network, with the class prior that is asked for."""
         *others, last = network.cpts
-        self.network_ = BayesianNetwork(network.dag, [*others, self._with_class_prior(last)], prior=network.prior)
+        self.network_ = network._with_cpts([*others, self._with_class_prior(last)])
 
     def _restore(self) -> None:
         super()._restore()
         variables = (*self.features_.variables, self._class_variable)
-        self.__dict__.setdefault("_base", None)
-        for network in (self.network_, self._base or self.network_):
-            if network.variables != variables:
-                raise DataError("the variables of the network are not the features and, last, the class")
-        if self._base is not None and self._base.dag != _without_feature_parents(self.network_.dag):
-            raise DataError("the network that tables lean on has other arcs from the class")
+        if self.network_.variables != variables:
+            raise DataError("the variables of the network are not the features and, last, the class")
 
     @property
     def dag_(self) -> DAG:
@@ -536,22 +507,6 @@ class NetworkClassifier(BayesClassifier):
         codes = np.empty((len(variables), table.n_rows), dtype=code_dtype(variables))
         codes[:-1], codes[-1] = table.codes, variables[-1].n_states
         return codes
-
-
-def _feature_parents(dag: DAG) -> list[list[int]]:
-    """The parents of each node but the class, which is the last node."""
-    target = len(dag.nodes) - 1
-    return [[u for u in parents if u != target] for parents in dag.parent_indices]
-
-
-def _leaning(cpt: CPT, pseudo: Floats) -> CPT:
-    """A table with pseudo-counts for its last axes: the class, where it is a parent, is the last one."""
-    return CPT._trusted(cpt.child, posterior_mean(cpt.counts, pseudo), cpt.parents, cpt.counts)  # type: ignore[arg-type]
-
-
-def _without_feature_parents(dag: DAG) -> DAG:
-    target = dag.nodes[-1]
-    return DAG(dag.nodes, [(tail, head) for tail, head in dag.arcs if tail == target])
 
 
 # ---- small things about what users give ------------------------------------------------------------------------------

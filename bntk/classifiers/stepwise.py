@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bntk.classifiers.base import NetworkClassifier
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
-from bntk.learning.priors import Dirichlet
+from bntk.learning.priors import Backoff, Dirichlet
 from bntk.learning.scores import Accuracy, LogLikelihood, Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.search.stepwise import StepwiseSearch
@@ -20,9 +20,9 @@ FOLDS = 10
 
 def alpha_of(classifier: NetworkClassifier) -> float:
     """What a predictive score is to add to each count: as the prior of the classifier does, where that is a number."""
-    prior = classifier._dirichlet
-    if isinstance(prior, Dirichlet) and isinstance(prior.value, (int, float)) and prior.value > 0:
-        return float(prior.value)
+    match classifier._prior:
+        case Dirichlet(value=float(alpha) | int(alpha)) | Backoff(alpha=alpha) if alpha > 0:
+            return float(alpha)
     return 1.0
 
 

@@ -22,8 +22,7 @@ from bntk.cpt import CPT
 from bntk.errors import DataError
 from bntk.learning.completion import distinct_rows
 from bntk.learning.counts import TableCounter
-from bntk.learning.parameters import posterior_mean
-from bntk.learning.priors import Prior
+from bntk.learning.priors import Prior, posterior_mean
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -102,15 +101,15 @@ class MANB(_DiscreteNaiveBayes):
         arcs = _for_each([cpt.name for cpt in features], self.arc_prior, "arc_prior")
         if not ((arcs >= 0) & (arcs <= 1)).all():
             raise ValueError(f"arc_prior={self.arc_prior!r} must be probabilities from 0 to 1")
-        averaged = [_average(cpt, arc, self._dirichlet) for cpt, arc in zip(features, arcs, strict=True)]
+        averaged = [_average(cpt, arc, self._prior) for cpt, arc in zip(features, arcs, strict=True)]
         self.arc_posteriors_ = self._by_feature(np.array([posterior for _, posterior in averaged]))
-        super()._hold(BayesianNetwork(network.dag, [*(cpt for cpt, _ in averaged), target], prior=network.prior))
+        super()._hold(network._with_cpts([*(cpt for cpt, _ in averaged), target]))
 
 
 def _average(cpt: CPT, arc_prior: float, prior: Prior) -> tuple[CPT, float]:
     """The table of a feature averaged over the models with and without an arc to it, and the arc's probability."""
     counts = np.asarray(cpt.counts)
-    with_arc, without = prior.alpha(cpt.child, len(counts)), prior.alpha(cpt.child, 1)
+    with_arc, without = prior.pseudo_count(cpt.child, len(counts)), prior.pseudo_count(cpt.child, 1)
     if np.any(np.asarray(with_arc) <= 0) or np.any(np.asarray(without) <= 0):
         raise ValueError(f"MANB needs a positive Dirichlet prior for {cpt.name!r}, such as prior=1, to weigh the arcs")
     together = counts.sum(axis=0, keepdims=True)
@@ -203,7 +202,7 @@ class AWNB(_WeightedNaiveBayes):
     def _hold(self, network: BayesianNetwork) -> None:
         *features, target = network.cpts
         weighted = [_powered(cpt, weight) for cpt, weight in zip(features, self.weights_, strict=True)]
-        super()._hold(BayesianNetwork(network.dag, [*weighted, target], prior=network.prior))
+        super()._hold(network._with_cpts([*weighted, target]))
 
 
 def weights_from_depths(depths: ArrayLike) -> Floats:

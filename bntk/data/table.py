@@ -488,6 +488,28 @@ def as_table(
     return table.require_rows() if require_rows else table
 
 
+def column_names(data: Any) -> list[str] | None:
+    """The names of the columns of data of any kind, in order; None where it has none, as a numpy array.
+
+    Examples
+    --------
+    >>> column_names({"a": [1, 2], "b": [3, 4]})
+    ['a', 'b']
+    """
+    if isinstance(data, Table):
+        return list(data.names)
+    if isinstance(data, Mapping):
+        return [str(name) for name in data]
+    if isinstance(data, np.ndarray):
+        return None
+    import narwhals as nw
+
+    try:
+        return [str(name) for name in nw.from_native(data).collect_schema().names()]
+    except TypeError:
+        return None  # as_table says what it can take
+
+
 def code_dtype(variables: Iterable[Variable]) -> np.dtype:
     """The smallest unsigned type that holds every code of these variables and the code of a missing cell."""
     return np.min_scalar_type(max((variable.n_states for variable in variables), default=0))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.data.table import Table, as_table, code_dtype
+from bntk.data.table import Table, as_table, code_dtype, column_names
 from bntk.errors import ImpossibleRowsWarning
 from bntk.inference.elimination.engine import junction_tree_cost, log_joint_by_elimination, posterior_by_elimination
 from bntk.inference.exact.program import MAX_ENTRIES, Program, compile_network
@@ -195,7 +195,7 @@ def _with_missing(network: BayesianNetwork, codes: Codes) -> list[int]:
 
 def read_rows(network: BayesianNetwork, data: Any) -> Table:
     """The data coded against the network; columns that it does not have are missing everywhere."""
-    names = _column_names(data)
+    names = column_names(data)
     known = [variable for variable in network.variables if names is None or variable.name in names]
     if not known or len(known) == len(network.cpts):  # without any column of the network, the error names them
         return as_table(data, variables=network.variables)
@@ -206,22 +206,6 @@ def read_rows(network: BayesianNetwork, data: Any) -> Table:
         row[:] = table.column(variable.name) if variable.name in table else variable.n_states
         sources.append(table._sources[table.index(variable.name)] if variable.name in table else None)
     return Table._make(codes, network.variables, sources)
-
-
-def _column_names(data: Any) -> Iterable[str] | None:
-    """The names of the columns; None for an array, which has none."""
-    if isinstance(data, Table):
-        return data.names
-    if isinstance(data, Mapping):
-        return {str(name) for name in data}
-    if isinstance(data, np.ndarray):
-        return None
-    import narwhals as nw
-
-    try:
-        return set(map(str, nw.from_native(data).collect_schema().names()))
-    except TypeError:
-        return None  # as_table says what it can take
 
 
 def _frame(network: BayesianNetwork, target: int, table: Floats, data: Any) -> pd.DataFrame:

@@ -25,7 +25,8 @@ from bntk.cpt import CPT
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
-from bntk.learning.parameters import fit, posterior_mean
+from bntk.learning.parameters import fit
+from bntk.learning.priors import posterior_mean
 from bntk.learning.scores import Score
 from bntk.learning.search import SearchResult
 from bntk.network import BayesianNetwork
@@ -94,7 +95,7 @@ class AMODE(MultiBayesClassifier):
     def _learn(self, counter: TableCounter, n_features: int) -> None:
         self._check_size()
         self.search_ = self._find_bridge(counter, n_features)
-        self._shared = fit(self.search_.dag, counter, self._dirichlet)
+        self._shared = fit(self.search_.dag, counter, self._prior)
         self._pairs = _pair_counts(counter, n_features)
         self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
 
@@ -170,7 +171,7 @@ class AMODE(MultiBayesClassifier):
     def _alone(self, k: int) -> Floats:
         """P(C_k)."""
         mine = self._span(k)
-        return posterior_mean(self._pairs[mine, mine].diagonal(), self._dirichlet.alpha(self._class_variables[k], 1))
+        return posterior_mean(self._pairs[mine, mine].diagonal(), self._prior.pseudo_count(self._class_variables[k], 1))
 
     def _given(self, j: int, k: int) -> Floats:
         """P(C_j | C_k), a row for each state of C_k."""
@@ -179,7 +180,7 @@ class AMODE(MultiBayesClassifier):
     def _conditionals(self, j: int) -> Floats:
         """P(C_j | C_k), a row for each state of each class C_k."""
         cards, child = self.labels_.cards, self._class_variables[j]
-        by_states = {q: np.broadcast_to(self._dirichlet.alpha(child, q), child.n_states) for q in {*cards}}
+        by_states = {q: np.broadcast_to(self._prior.pseudo_count(child, q), child.n_states) for q in {*cards}}
         alpha = np.repeat([by_states[q] for q in cards], cards, axis=0)
         return posterior_mean(self._pairs[:, self._span(j)], alpha)
 

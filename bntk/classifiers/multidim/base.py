@@ -26,7 +26,7 @@ from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import Variable
 from bntk.errors import DataError, TooLargeError
 from bntk.learning.counts import TableCounter
-from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.learning.priors import Prior, as_prior
 from bntk.network import BayesianNetwork
 
 #: Joint states of the classes of which the probabilities are given one by one.
@@ -45,8 +45,9 @@ class MultiBayesClassifier(RowReader):
     loss : {"hamming", "subset"}
         What predictions are to minimise: the number of wrong labels (each class variable gets its most probable label),
         or whether any is wrong (all get the labels that are jointly the most probable).
-    prior : float, "mle" or Prior
-        For the parameters: a number is the Dirichlet alpha of every cell of every table.
+    prior : float, "mle", "backoff" or Prior
+        For the parameters: a number is the Dirichlet alpha of every cell of every table. With ``"backoff"``, tables
+        with features as parents are shrunk towards those given the classes alone, see :class:`bntk.priors.Backoff`.
     numeric : str or mapping
         What becomes of columns of numbers. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
         Irani, wherever one of the class variables asks for it; ``"width"`` and ``"frequency"`` into ``n_bins``
@@ -82,7 +83,7 @@ class MultiBayesClassifier(RowReader):
     """
 
     loss: str = "hamming"
-    prior: Prior | Backoff | str | float = 1.0
+    prior: Prior | str | float = 1.0
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
     missing: str = "marginal"
@@ -167,8 +168,9 @@ class MultiBayesClassifier(RowReader):
             raise ValueError(f"loss must be 'hamming' or 'subset', not {self.loss!r}")
 
     @property
-    def _dirichlet(self) -> Prior:
-        return as_prior(self.prior)  # type: ignore[arg-type]
+    def _prior(self) -> Prior:
+        """The prior of the parameters, which knows the class variables."""
+        return as_prior(self.prior).given_class(class_names(self._class_variables))
 
     # ---------------------------------------------------------------- predicting
 

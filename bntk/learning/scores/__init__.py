@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bntk.data.table import as_table
-from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.learning.counts import Counter, TableCounter
+from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import Evaluator, Score
 from bntk.learning.scores.confusion import Accuracy, ConfusionScore
 from bntk.learning.scores.decomposable import (
@@ -139,9 +137,6 @@ def score_by_node(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> dic
 def _evaluator(dag: DAG | str, data: Any, score: Score) -> tuple[list[int], Evaluator]:
     """An evaluator that holds the structure, and the positions of its nodes among the variables of the data."""
     dag = DAG.parse(dag) if isinstance(dag, str) else dag
-    counter = data if isinstance(data, Counter) else TableCounter(as_table(data, only=dag.nodes))
-    absent = [name for name in dag.nodes if name not in counter.names]
-    if absent:
-        raise DataError(f"the data have no column for {absent}; they have {list(counter.names)}")
+    counter = as_counter(data, only=dag.nodes)
     nodes = [counter.names.index(name) for name in dag.nodes]
     return nodes, score.evaluator(counter, DAG(counter.names, dag.arcs))
