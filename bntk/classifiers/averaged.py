@@ -22,11 +22,11 @@ from bntk.classifiers import averaged_kernels as kernels
 from bntk.classifiers.base import BayesClassifier
 from bntk.cpt import CPT
 from bntk.data.table import Table, code_dtype
-from bntk.data.variable import Variable
+from bntk.data.variable import Variable, names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import MAX_ENTRIES, PairTables, TableCounter
-from bntk.learning.priors import Tables, names_of, posterior_mean
+from bntk.learning.priors import Tables, posterior_mean
 from bntk.network import BayesianNetwork
 
 Floats = NDArray[np.float64]

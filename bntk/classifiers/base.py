@@ -18,17 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from bntk._threads import using_threads
+from bntk.classifiers.class_labels import ClassColumn
 from bntk.classifiers.densities import Density, Gaussian, Multinomial, OfKernels, check_densities, fit_densities
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unsaved import refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import Variable, is_missing, plain_state
+from bntk.data.variable import Variable, is_missing
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
@@ -237,7 +237,7 @@ class BayesClassifier(RowReader):
                 raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
             X = self._checked_rows(X, reset=False)
             labels, weights = self._checked_labels(X, y, sample_weight)
-            rows, codes = self.features_.read(X, self.unseen), self._class_codes(labels)
+            rows, codes = self.features_.read(X, self.unseen), labels.among(self.classes_)
             more = [density.updated(rows.numbers, codes, weights) for density in self.densities_]
             self._add(self._counter(rows, codes, weights))
             self.densities_: tuple[Density, ...] = tuple(more)
@@ -248,13 +248,13 @@ class BayesClassifier(RowReader):
         labels, weights = self._checked_labels(X, y, sample_weight)
         if weights is not None and (weights == 0).any():  # as if they were not there, for states and cuts, too
             there = np.flatnonzero(weights)
-            X, labels, weights = _rows_of(X, there), labels[there], weights[there]
             if not there.size:
                 raise ValueError("every row has the weight 0; at least one must count")
-        self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
+        self.classes_ = labels.labels if classes is None else np.unique(np.asarray(classes))
         if self.missing not in ("marginal", "em", "state"):
             raise ValueError(f"missing must be 'marginal', 'em' or 'state', not {self.missing!r}")
-        codes = self._class_codes(labels)
+        codes = labels.among(self.classes_)
         self.features_, rows = Features.learn(
             X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state"
         )
@@ -271,16 +271,6 @@ class BayesClassifier(RowReader):
         both = np.empty((len(variables), len(codes)), dtype=code_dtype(variables))
         both[:-1], both[-1] = rows.table.codes, codes
         return TableCounter(Table._make(both, variables), weights)
-
-    def _class_codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        codes = np.searchsorted(self.classes_, labels)
-        codes = np.minimum(codes, len(self.classes_) - 1)
-        strange = np.flatnonzero(self.classes_[codes] != labels)
-        if strange.size:
-            row = int(strange[0])
-            label, known = plain_state(labels[row]), self.classes_.tolist()
-            raise ValueError(f"the class {label!r} in row {row} is none of the known ones: {known}")
-        return codes
 
     def _with_class_prior(self, cpt: CPT) -> CPT:
         """The class's table with the probabilities that ``class_prior`` asks for, and the counts it has."""
@@ -406,27 +396,17 @@ class BayesClassifier(RowReader):
 
     # ---------------------------------------------------------------- checking what is given
 
-    def _checked_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats | None]:
+    def _checked_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassColumn, Floats | None]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        labels = column_or_1d(y, warn=True)
-        if labels.dtype.kind == "f" and np.isinf(labels).any():
-            raise ValueError("Input y contains infinity")
-        missing = [row for row, label in enumerate(labels) if is_missing(label)] if labels.dtype.kind in "fO" else []
-        if missing:
-            raise ValueError(
-                f"Input y contains NaN or None: the class of row {missing[0]} is missing; leave such rows out, or "
-                "learn from them by EM (bntk.fit_em)"
-            )
-        check_classification_targets(labels)
-        n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
+        labels, n_rows = ClassColumn.read(y), _n_rows(X)
         if len(labels) != n_rows:
             raise ValueError(
                 f"X has {n_rows:,} rows, but y has {len(labels):,} labels: inconsistent numbers of samples"
             )
         if sample_weight is None:
             return labels, None
-        weights = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(sample_weight, labels.codes, dtype=np.float64, ensure_non_negative=True)
         return labels, weights
 
 

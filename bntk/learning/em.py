@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
 from bntk.data.table import Table, as_table, column_names
-from bntk.data.variable import Variable
+from bntk.data.variable import Variable, names_of
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.elimination.engine import FEW_ROWS, MOST, QUICK, ExpectedCounts, flat_families
@@ -29,7 +29,7 @@ from bntk.inference.exact.program import Factor, Program, compile_factors
 from bntk.learning.completion import distinct_rows
 from bntk.learning.counts import Counter, TableCounter, as_counter
 from bntk.learning.parameters import sized_families
-from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, names_of, posterior_mean
+from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES, check_table_size
-from bntk.data.variable import Variable
+from bntk.data.variable import Variable, names_of
 from bntk.errors import NetworkError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter, as_counter
 from bntk.learning.counts.base import check_same_variables
-from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, names_of, posterior_mean
+from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
 from bntk.network import BayesianNetwork
 
 

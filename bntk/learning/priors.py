@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bntk.data.variable import Variable
+from bntk.data.variable import Variable, cards_of, names_of
 
 __all__ = ["BDeu", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
 
@@ -185,39 +185,32 @@ class Backoff(Prior):
 
     def needed(self, families: Sequence[Family]) -> list[Family]:
         """The simpler families."""
-        kept = frozenset(self.given)
-        return list(dict.fromkeys(_simpler(f, kept) for f in families if not _is_simple(f, kept)))
+        return list({names_of(smaller): smaller for smaller in self._simpler(families) if smaller}.values())
 
     def pseudo_counts(self, families: Sequence[Family], tables: Tables) -> list[float | NDArray[np.float64]]:
         """``rows`` times theta0_k, or ``alpha`` for families that are not shrunk."""
-        kept = frozenset(self.given)
         found: list[float | NDArray[np.float64]] = []
-        for family in families:
-            if _is_simple(family, kept):
+        for family, smaller in zip(families, self._simpler(families), strict=True):
+            if smaller is None:
                 found.append(self.alpha)
                 continue
-            theta0 = posterior_mean(tables[names_of(_simpler(family, kept))], self.alpha)
-            shape = [v.n_states if v.name in kept else 1 for v in family[:-1]]
-            found.append(self.rows * theta0.reshape(*shape, family[-1].n_states))
+            theta0 = posterior_mean(tables[names_of(smaller)], self.alpha)
+            kept = names_of(smaller)
+            found.append(self.rows * theta0.reshape([v.n_states if v.name in kept else 1 for v in family]))
         return found
 
-
-def _is_simple(family: Family, kept: Collection[str]) -> bool:
-    return all(parent.name in kept for parent in family[:-1])
-
-
-def _simpler(family: Family, kept: Collection[str]) -> Family:
-    return (*(parent for parent in family[:-1] if parent.name in kept), family[-1])
-
-
-def names_of(family: Family) -> tuple[str, ...]:
-    """The names of the variables."""
-    return tuple([variable.name for variable in family])
+    def _simpler(self, families: Sequence[Family]) -> list[Family | None]:
+        """What each family is shrunk towards; None if it has no other parents than those in ``given``."""
+        kept, found = frozenset(self.given), []
+        for *parents, child in families:
+            simple = kept.issuperset(names_of(parents))
+            found.append(None if simple else (*[parent for parent in parents if parent.name in kept], child))
+        return found
 
 
 def n_configurations(family: Family) -> int:
     """The number q of parent configurations."""
-    return math.prod([parent.n_states for parent in family[:-1]])
+    return math.prod(cards_of(family[:-1]))
 
 
 def posterior_mean(counts: NDArray[Any], alpha: ArrayLike) -> NDArray[np.float64]:
