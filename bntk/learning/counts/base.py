@@ -65,7 +65,8 @@ class Counter(ABC):
         self.variables = tuple(variables)
         self.names = names_of(self.variables)
         self._positions = {name: k for k, name in enumerate(self.names)}
-        self._places: dict[str | int, int] = {**self._positions, **dict(enumerate(range(len(self.names))))}
+        self._places: dict[str | int, int] = {place: place for place in range(len(self.names))}
+        self._places.update(self._positions)  # type: ignore[arg-type]
         self.cards = cards_of(self.variables)
         self._remembered: RememberedPairs | None = None
 
