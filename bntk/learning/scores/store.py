@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,10 @@ from bntk.learning.counts.base import ALWAYS_DENSE
 from bntk.learning.scores.batch import (
     MOST_CONFIGURATIONS,
     TableBatch,
+    compact_batch,
     dense_batch,
     extension_batch,
     gather,
-    gather_compact,
     margins,
     pair_batch,
     single_batch,
@@ -50,14 +49,18 @@ class FamilyStore:
         self.n_evaluated = 0
         self._cards = [variable.n_states for variable in counter.variables]
         self._rows = float(counter.total_weight)
-        self._dense_limit = max(counter.n_rows, ALWAYS_DENSE)
+        self._n_rows = counter.n_rows
+        self._dense_limit = max(self._n_rows, ALWAYS_DENSE)
         self._rule = score._rule(self._rows) if isinstance(score, KernelScore) else None
         self._known: dict[Family, float] = {}
         self._toggled: dict[Family, NDArray[np.float64]] = {}
         self._ceilings: dict[int, float] = {}
         self.complete = self._evaluate_singles()
         self._all_complete = bool(self.complete.all())
-        self._all_configurations = math.prod(self._cards)
+        self._whole = self._all_complete and not counter.weighted
+        # For each child, of how many configurations all other variables have together.
+        everything = math.prod(self._cards)
+        self._most = np.array([float(min(everything // r, MOST_CONFIGURATIONS)) for r in self._cards])
 
     def _evaluate_singles(self) -> NDArray[np.bool_]:
         """Evaluate every variable without parents; returns which columns are complete."""
@@ -75,24 +78,35 @@ class FamilyStore:
         return [self._known[family] for family in families]
 
     def _evaluate(self, families: list[Family]) -> None:
-        """Count and score families: densely, or only what was seen where the table would be larger than the data."""
-        sizes = [self._size(family) for family in families]
-        dense = [(family, size) for family, size in zip(families, sizes) if size <= self._dense_limit]
-        large = [(f, self.counter.n_rows * self._cards[f[0]]) for f, s in zip(families, sizes) if s > self._dense_limit]
-        for batch in _in_batches(dense):
-            self._evaluate_tables(batch, dense_batch(self.counter, batch))
-        for batch in _in_batches(large):
-            tables = self.counter.compact([(*parents, child) for child, parents in batch])
-            self._evaluate_tables(batch, gather_compact(tables))
+        for places, count in self._batches(families, self._sizes(families)):
+            self._evaluate_tables([families[f] for f in places], count())
+
+    def _batches(
+        self, families: Sequence[Family], sizes: Sequence[int]
+    ) -> Iterator[tuple[list[int], Callable[[], TableBatch]]]:
+        """Cut families into batches that fit in memory: the places of each batch, and a function that counts it.
+
+        Densely, or only what was seen where the table would be larger than the data.
+        """
+        dense = [(f, size) for f, size in enumerate(sizes) if size <= self._dense_limit]
+        large = [(f, self._n_rows * self._cards[families[f][0]]) for f, s in enumerate(sizes) if s > self._dense_limit]
+        for sized, count in ((dense, dense_batch), (large, compact_batch)):
+            for places in _in_batches(sized):
+                yield places, partial(count, self.counter, [families[f] for f in places])
 
     def _evaluate_tables(self, families: list[Family], batch: TableBatch) -> None:
         values = self.score.evaluate(batch, self._rows)
         self._known.update(zip(families, values.tolist(), strict=True))
         self.n_evaluated += len(families)
 
+    def _sizes(self, families: Iterable[Family]) -> list[int]:
+        """Entries of the dense table of each family; Python integers, which do not overflow."""
+        card = self._cards.__getitem__
+        return [math.prod(map(card, parents)) * card(child) for child, parents in families]
+
     def _size(self, family: Family) -> int:
         """Entries of the dense table of a family."""
-        return math.prod([self._cards[v] for v in family[1]]) * self._cards[family[0]]
+        return self._sizes([family])[0]
 
     # ---------------------------------------------------------------- families that differ by one parent
 
@@ -206,52 +220,50 @@ class FamilyStore:
     # ---------------------------------------------------------------- bounds
 
     def bounds(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """What no family with more parents is worth more than; rows are read at most once."""
+        """For each family, what no family with the same and more parents is worth more than."""
+        ceilings = self._ceilings_of([child for child, _ in families])
+        sizes = self._sizes(families)
+        bounds = np.empty(len(families))
+        for places, count in self._batches(families, sizes):
+            children = np.array([families[f][0] for f in places])
+            cards = np.array([self._cards[child] for child in children])
+            most = self._most[children]
+            reach = Reach(
+                tables=cache(count),
+                cards=cards,
+                qs=np.array([float(min(sizes[f] // r, MOST_CONFIGURATIONS)) for f, r in zip(places, cards.tolist())]),
+                n=self._rows,
+                ceilings=ceilings[places],
+                most_configurations=most,
+                most_seen=np.clip(most, 1.0, max(1.0, float(self._n_rows))),
+                whole=self._whole,
+            )
+            bounds[places] = self.score.bounds(reach)
+        finite = np.isfinite(bounds)
+        bounds[finite] += 1e-11 * (1 + np.abs(bounds[finite]))  # room for rounding
+        return bounds
 
-        @cache
-        def tables() -> list[NDArray[Any]]:
-            return [t.counts for t in self.counter.compact([(*parents, child) for child, parents in families])]
-
-        def bound(f: int) -> float:
-            value = self.score.bound(self._reach(families[f], lambda: tables()[f]))
-            return value + 1e-11 * (1 + abs(value)) if math.isfinite(value) else value  # room for rounding
-
-        return np.array([bound(f) for f in range(len(families))], dtype=np.float64)
-
-    def _reach(self, family: Family, counts: Callable[[], NDArray[Any]]) -> Reach:
-        r = self._cards[family[0]]
-        most = min(self._all_configurations // r, MOST_CONFIGURATIONS)
-        return Reach(
-            counts=counts,
-            r=r,
-            q=float(min(self._size(family) // r, MOST_CONFIGURATIONS)),
-            n=self._rows,
-            ceiling=self._ceiling(family[0]),
-            most_configurations=float(most),
-            most_seen=float(max(1, min(most, self.counter.n_rows))),
-            whole=self._all_complete and not self.counter.weighted,
-        )
-
-    def _ceiling(self, child: int) -> float:
-        """The log-likelihood of a child given all other variables; with missing cells other rows would count: 0."""
+    def _ceilings_of(self, children: list[int]) -> NDArray[np.float64]:
+        """The log-likelihood of each child given all other variables; with missing cells other rows would count: 0."""
         if not self._all_complete:
-            return 0.0
-        if child not in self._ceilings:
-            others = [v for v in range(len(self._cards)) if v != child]
-            (table,) = self.counter.compact([(*others, child)])
-            self._ceilings[child] = LogLikelihood().family(table.counts)
-        return self._ceilings[child]
+            return np.zeros(len(children))
+        variables = range(len(self._cards))
+        new = [(v, tuple(x for x in variables if x != v)) for v in sorted(set(children) - self._ceilings.keys())]
+        for places, count in self._batches(new, self._sizes(new)):
+            values = LogLikelihood().evaluate(count(), self._rows)
+            self._ceilings.update(zip([new[f][0] for f in places], values.tolist(), strict=True))
+        return np.array([self._ceilings[child] for child in children])
 
 
-def _in_batches(sized: list[tuple[Family, int]]) -> Iterator[list[Family]]:
-    """Cut families with the sizes of their tables into batches that fit in memory."""
-    batch: list[Family] = []
+def _in_batches(sized: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Cut places, each with the size of its table, into batches that fit in memory."""
+    batch: list[int] = []
     entries = 0
-    for family, size in sized:
+    for place, size in sized:
         if batch and entries + size > BATCH_ENTRIES:
             yield batch
             batch, entries = [], 0
-        batch.append(family)
+        batch.append(place)
         entries += size
     if batch:
         yield batch
