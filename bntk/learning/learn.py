@@ -195,13 +195,14 @@ def _search(
     counter: Counter, score: Score, space: Space, search: str | Search, start: DAG | str | None, seed: int,
     progress: bool,
 ) -> SearchResult:  # fmt: skip
-    space.check()
     if isinstance(start, str):
         start = DAG.parse(start, nodes=space.nodes)
     evaluator = score.evaluator(counter, arc_weights=space.arc_weight_matrix())
-    _warn_of_missing_cells(evaluator, space)
     if isinstance(search, str):
         search = automatic(evaluator, space) if search == "auto" else searches.by_name(search)
+    if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure
+        space.check()
+    _warn_of_missing_cells(evaluator, space)
     return search.run(evaluator, space, start=start, seed=seed, progress=progress or progress_shown())
 
 

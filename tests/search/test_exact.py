@@ -11,6 +11,7 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 from random_networks import random_network
+from readings import ReadCounter
 
 import bntk
 from bntk.errors import SpaceError, TooLargeError
@@ -206,16 +207,6 @@ def test_a_time_budget_ends_it():
     result = Exact(time_budget=0.0).run(evaluator, Space(evaluator.names))
     assert result.interrupted
     assert not result.exact
-
-
-class ReadCounter(TableCounter):
-    """Counts how often the rows are read."""
-
-    n_readings = 0
-
-    def _blocks(self):
-        self.n_readings += 1
-        return super()._blocks()
 
 
 @pytest.mark.parametrize(("score", "readings_per_level"), [(BIC(), 1), (BDeu(1), 3)], ids=["bic", "bdeu"])

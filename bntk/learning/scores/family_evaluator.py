@@ -70,6 +70,10 @@ class FamilyEvaluator(Evaluator):
         if dag is not None:
             self.reset(dag)
 
+    def by_family(self, search: str) -> FamilyEvaluator:
+        """This evaluator: its score is a sum over families."""
+        return self
+
     # ---------------------------------------------------------------- the structure
 
     @property
@@ -89,9 +93,10 @@ class FamilyEvaluator(Evaluator):
                 differing = sorted(set(dag.nodes) ^ set(self.names))
                 raise DataError(f"the structure and the data must have the same variables; they differ in {differing}")
             dag = dag.reorder(self.names)
-        for child, parents in enumerate(dag.parent_indices):
-            if parents != self._families[child][1]:
-                self._hold(child, parents)
+        changed = [child for child, row in enumerate(dag.parent_indices) if row != self._families[child][1]]
+        self._families = list(enumerate(dag.parent_indices))
+        self._parents = list(map(frozenset, dag.parent_indices))
+        self._gain[changed] = np.nan
 
     def apply(self, move: Move) -> None:
         """Make a move. That it keeps the structure acyclic and legal is the caller's business."""

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.learning.counts import Counter
+from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.counts.base import ALWAYS_DENSE
 from bntk.learning.scores.batch import (
     MOST_CONFIGURATIONS,
@@ -40,7 +40,7 @@ class FamilyStore:
     n_evaluated : int
         Families evaluated so far.
     complete : boolean array of shape (n,)
-        The columns without missing cells, as their counts tell.
+        The columns without missing cells.
     """
 
     def __init__(self, score: DecomposableScore, counter: Counter) -> None:
@@ -54,28 +54,57 @@ class FamilyStore:
         self._rule = score._rule(self._rows) if isinstance(score, KernelScore) else None
         self._known: dict[Family, float] = {}
         self._toggled: dict[Family, NDArray[np.float64]] = {}
+        # What each variable (row) is worth with each other one (column) as a parent, beside a target or None.
+        self._pairs: dict[int | None, NDArray[np.float64]] = {}
         self._ceilings: dict[int, float] = {}
-        self.complete = self._evaluate_singles()
+        self.complete = self._find_complete()
         self._all_complete = bool(self.complete.all())
         self._whole = self._all_complete and not counter.weighted
         # For each child, of how many configurations all other variables have together.
         everything = math.prod(self._cards)
         self._most = np.array([float(min(everything // r, MOST_CONFIGURATIONS)) for r in self._cards])
 
-    def _evaluate_singles(self) -> NDArray[np.bool_]:
-        """Evaluate every variable without parents; returns which columns are complete."""
+    def _find_complete(self) -> NDArray[np.bool_]:
+        """Which columns are complete; where a table in memory does not tell, the counts do."""
+        if isinstance(self.counter, TableCounter) and not self.counter.table.has_missing.any():
+            return np.ones(len(self._cards), dtype=bool)
+        sums = self._evaluate_singles()
+        return np.asarray(sums >= self._rows * (1 - 1e-12), dtype=bool)  # weights are summed in another order
+
+    def _evaluate_singles(self) -> NDArray[np.float64]:
+        """Evaluate every variable without parents; returns the rows in which each has a value."""
         tables = self.counter.tables([[v] for v in range(len(self._cards))])
         if tables:
             self._evaluate_tables([(v, ()) for v in range(len(tables))], gather(tables, 1, self._cards, 1))
-        sums = np.array([float(table.sum()) for table in tables])
-        return np.asarray(sums >= self._rows * (1 - 1e-12), dtype=bool)  # weights are summed in another order
+        return np.array([float(table.sum()) for table in tables])
 
     def values(self, families: Sequence[Family]) -> list[float]:
         """What families are worth; rows are read once for all that are new."""
         new = [family for family in dict.fromkeys(families) if family not in self._known]
-        if new:
-            self._evaluate(new)
+        if new and self._pairs:
+            self._known.update(self._known_as_pairs(new))
+            new = [family for family in new if family not in self._known]
+        grown = [family for family in new if family[1]]
+        if len(grown) < len(new):
+            self._evaluate_singles()  # all of them: where one is asked for, the others will be
+        if grown:
+            self._evaluate(grown)
         return [self._known[family] for family in families]
+
+    def _known_as_pairs(self, families: Sequence[Family]) -> dict[Family, float]:
+        """Of some families, those that were evaluated as a pair, alone or given a target."""
+        found = {}
+        for child, parents in families:
+            if len(parents) == 1:
+                places = [(None, parents[0])]
+            elif len(parents) == 2:
+                places = [(parents[0], parents[1]), (parents[1], parents[0])]
+            else:
+                continue
+            for target, tail in places:
+                if target in self._pairs and not math.isnan(value := self._pairs[target][child, tail]):
+                    found[child, parents] = float(value)
+        return found
 
     def _evaluate(self, families: list[Family]) -> None:
         for places, count in self._batches(families, self._sizes(families)):
@@ -94,10 +123,11 @@ class FamilyStore:
             for places in _in_batches(sized):
                 yield places, partial(count, self.counter, [families[f] for f in places])
 
-    def _evaluate_tables(self, families: list[Family], batch: TableBatch) -> None:
-        values = self.score.evaluate(batch, self._rows)
+    def _evaluate_tables(self, families: list[Family], batch: TableBatch) -> NDArray[np.float64]:
+        values, before = self.score.evaluate(batch, self._rows), len(self._known)
         self._known.update(zip(families, values.tolist(), strict=True))
-        self.n_evaluated += len(families)
+        self.n_evaluated += len(self._known) - before
+        return values
 
     def _sizes(self, families: Iterable[Family]) -> list[int]:
         """Entries of the dense table of each family; Python integers, which do not overflow."""
@@ -206,14 +236,19 @@ class FamilyStore:
         result = np.full((len(self._cards),) * 2, np.nan)
         if not len(batch):
             return result
-        gains = self.score.evaluate(batch, self._rows)
-        members = chosen if target is None else [*chosen, target]
-        if same_rows and not self.complete[members].all():
-            gains -= self.score.evaluate(margins(batch), self._rows)
-        else:
-            gains -= self.score.evaluate(single_batch(pairs), self._rows)[heads]
+        base = () if target is None else (target,)
+        if target is not None:
+            self._evaluate_tables([(target, ())], gather([pairs.class_counts], 1, self._cards[target], 1))
+        singles = self._evaluate_tables([(v, base) for v in chosen], single_batch(pairs))
+        values = self.score.evaluate(batch, self._rows)
         self.n_evaluated += len(batch)
+        if same_rows and not self.complete[[*chosen, *base]].all():
+            gains = values - self.score.evaluate(margins(batch), self._rows)
+        else:
+            gains = values - singles[heads]
         index = np.array(chosen)
+        self._pairs[target] = np.full_like(result, np.nan)
+        self._pairs[target][index[heads], index[tails]] = values
         result[index[tails], index[heads]] = gains
         return result
 

@@ -23,18 +23,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bntk._progress import progress_bar
-from bntk.errors import DataError, SpaceError, TooLargeError
+from bntk.errors import SpaceError, TooLargeError
 from bntk.graph.dag import DAG
+from bntk.graph.undirected import sorted_rows
 from bntk.learning.search.base import SearchResult, Step
 
 if TYPE_CHECKING:
-    from bntk.learning.scores.base import Evaluator
     from bntk.learning.scores.family_evaluator import FamilyEvaluator
     from bntk.learning.space import Space
     from bntk.learning.space.rules import Quota
@@ -397,16 +397,6 @@ class _Lattice:
         return _sorted_sets(self.child, self.candidates, masks, scores, complete)
 
 
-def family_evaluator(evaluator: Evaluator, search: str) -> FamilyEvaluator:
-    """The evaluator, if it is one of a score that is a sum over families."""
-    if not hasattr(evaluator, "locals"):
-        raise DataError(
-            f"{search} needs a score that is a sum over families, such as BIC or BDeu; {type(evaluator).__name__} is of"
-            " another kind, and HillClimbing or Tabu take any"
-        )
-    return cast("FamilyEvaluator", evaluator)
-
-
 def refuse_shapes(space: Space, search: str) -> None:
     """Refuse a space with rules that do not speak of one child and its parents alone."""
     odd = [str(g) for g in space.groups if g.shape in ("tree", "polytree") or (g.shape == "star" and g.root is None)]
@@ -429,7 +419,7 @@ def finish(
     interrupted: bool = False,
 ) -> SearchResult:
     """The result of a search that ends with these parents; the evaluator holds them afterwards."""
-    dag = DAG._trusted(evaluator.names, tuple(tuple(sorted(p)) for p in parents))
+    dag = DAG._trusted(evaluator.names, sorted_rows(parents))
     evaluator.reset(dag)
     return SearchResult(
         dag=dag,
