@@ -333,17 +333,15 @@ def maximum_arborescence(
     n = len(gains)
     must = np.zeros((n, n), bool) if required is None else np.asarray(required, bool)
     # One node more is the parent of all roots; a tree uses as few of its arcs as possible.
-    padded, ranks = np.full((n + 1, n + 1), -np.inf), np.zeros((n + 1, n + 1))
-    padded[:n, :n] = np.where(gains > 0, gains, -np.inf) if forest else gains
-    padded[n, :n] = 0.0
-    ranks[n] = 0.0 if forest else -1.0
-    settled = must.any(axis=0)
-    padded[:, :n][:, settled] = -np.inf
-    padded[:n, :n][must] = gains[must]
+    entering = np.full((n + 1, n + 1), -np.inf)  # row: head, column: tail
+    entering[:n, :n] = (np.where(gains > 0, gains, -np.inf) if forest else gains).T
+    entering[:n, n] = 0.0
+    entering[:n][must.any(axis=0)] = -np.inf
+    entering[:n, :n][must.T] = gains.T[must.T]
     if root is not None:
-        padded[:n, root] = -np.inf
+        entering[root, :n] = -np.inf
     feasible = (must.sum(axis=0) <= 1).all()
-    tails, found = kernels.arborescence(padded, ranks)
+    tails, found = kernels.arborescence(entering, not forest)
     tails = np.where(tails == n, -1, tails)
     if not found or not feasible or (not forest and (tails < 0).sum() != min(n, 1)):
         raise GraphError("no tree keeps to the required and allowed arcs; allow more, require fewer, or take a forest")

@@ -58,7 +58,7 @@ class _Draft:
     def add(self, tail: int, heads: NDArray[np.int64]) -> None:
         """Add arcs from a node to several others."""
         self.arcs[tail, heads] = True
-        later = self.ancestors[:, heads].any(axis=1)
+        later = np.asarray(self.ancestors[:, heads].any(axis=1))
         later[heads] = True
         self.ancestors[later] |= self.ancestors[tail]
         self.ancestors[later, tail] = True
