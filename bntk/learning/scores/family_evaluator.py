@@ -63,7 +63,7 @@ class FamilyEvaluator(Evaluator):
         self.counter = counter
         self.names = counter.names
         self._store = FamilyStore(score, counter)
-        self._arc_weights = _checked_weights(arc_weights, len(self.names))
+        self._arc_weights = checked_arc_weights(arc_weights, len(self.names))
         self._families: list[Family] = [(child, ()) for child in range(len(self.names))]
         self._parents: list[frozenset[int]] = [frozenset()] * len(self.names)
         self._gain = np.full((len(self.names),) * 2, np.nan)  # of toggling (row: child, column: parent)
@@ -263,7 +263,8 @@ class FamilyEvaluator(Evaluator):
             self._hold(node, tuple(sorted(parents)))
 
 
-def _checked_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.float64] | None:
+def checked_arc_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.float64] | None:
+    """A copy of the weights of arcs, with zeros on the diagonal."""
     if weights is None:
         return None
     checked = np.array(weights, dtype=np.float64)

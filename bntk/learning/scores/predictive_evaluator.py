@@ -16,7 +16,7 @@ from bntk.learning.moves import ADD, REVERSE, Move, Moves, as_moves
 from bntk.learning.scores import predictive_kernels as kernels
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.confusion import ConfusionScore
-from bntk.learning.scores.family_evaluator import _checked_weights
+from bntk.learning.scores.family_evaluator import checked_arc_weights
 from bntk.learning.scores.predictive import PredictiveScore
 from bntk.learning.scores.predictive_terms import Family, Matrix, Rows, Terms, as_ints, threads_for
 
@@ -112,7 +112,7 @@ class PredictiveEvaluator(Evaluator):
         self.counter = counter
         self.names = counter.names
         self.target = _target(score, counter)
-        self._arc_weights = _checked_weights(arc_weights, len(self.names))
+        self._arc_weights = checked_arc_weights(arc_weights, len(self.names))
         self._take_rows(_rows(score, counter))
         self._n_evaluated = 0
         self.reset(DAG._trusted(self.names, ((),) * len(self.names)) if dag is None else dag)
