@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from bntk._threads import run_parallel
+from bntk.cpt import MAX_TABLE_ENTRIES
 from bntk.data.table import Table
 from bntk.data.variable import Variable
 from bntk.errors import DataError
@@ -24,7 +25,7 @@ R = TypeVar("R")
 Block = tuple[Table, "np.ndarray | None"]
 Job = Callable[[Table, "np.ndarray | None"], R]
 
-MAX_ENTRIES = 2**27
+MAX_ENTRIES = MAX_TABLE_ENTRIES
 # Dense tables up to this size are always cheaper than finding the configurations that were seen.
 ALWAYS_DENSE = 2**12
 

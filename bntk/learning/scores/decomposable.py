@@ -26,7 +26,7 @@ from bntk.learning.scores.base import Score
 from bntk.learning.scores.batch import TableBatch
 
 if TYPE_CHECKING:
-    from bntk.learning.scores.explain import Explanation
+    from bntk.learning.scores.explain import ScoreTerms
     from bntk.learning.scores.family_evaluator import FamilyEvaluator
 
 Missing = Literal["available", "average"]
@@ -122,7 +122,7 @@ class DecomposableScore(Score):
 
         return FamilyEvaluator(self, counter, dag, arc_weights=arc_weights)
 
-    def explain(self, data: Any, child: str, parents: Any = ()) -> Explanation:
+    def explain(self, data: Any, child: str, parents: Any = ()) -> ScoreTerms:
         """The terms of one family; see :func:`bntk.scores.explain`."""
         from bntk.learning.scores.explain import explain
 
