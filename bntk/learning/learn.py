@@ -213,8 +213,8 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
     incomplete = _incomplete(evaluator.counter)
     if incomplete and getattr(evaluator.score, "missing", "available") != "average":
         warnings.warn(
-            f"{len(incomplete)} variables have missing cells ({format_states(incomplete)}). {evaluator.score!r} adds up "
-            "the rows that are complete in a family, which favours many parents: leave incomplete rows out "
+            f"{len(incomplete)} variables have missing cells ({format_states(incomplete)}). {evaluator.score!r} adds "
+            "up the rows that are complete in a family, which favours many parents: leave incomplete rows out "
             '(table.drop_missing()), or take scores.BIC(missing="average"), which is misled less',
             BntkWarning,
             stacklevel=4,
