@@ -26,6 +26,7 @@ from bntk.data.variable import Variable, names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import MAX_ENTRIES, PairTables, TableCounter
+from bntk.learning.information import mutual_information
 from bntk.learning.priors import Tables, posterior_mean
 from bntk.network import BayesianNetwork
 
@@ -221,7 +222,7 @@ class AveragedClassifier(BayesClassifier):
         first_contexts = _columns(sizes)
         joints = [self._counts.joint(member).reshape(-1, size) for member, size in zip(members, sizes, strict=True)]
         contexts = np.concatenate([np.zeros((len(self.classes_), 0)), *joints], axis=1)
-        seen = np.ones(len(members)) if self.weights is None or not n else [_mutual_information(t) for t in joints]
+        seen = np.ones(len(members)) if self.weights is None or not n else [mutual_information(t) for t in joints]
         with np.errstate(divide="ignore"):
             heads = [np.log(self._class_cpt.values[:, None] * self._given_class(member)).T for member in members]
         return Ensemble(
@@ -487,14 +488,6 @@ def _pairs_after(counter: TableCounter, i: int, max_entries: int) -> PairTables:
 def _joined(target: Variable, feature: Variable) -> Variable:
     """The class and a feature as one variable."""
     return Variable(target.name, range(target.n_states * feature.n_states))
-
-
-def _mutual_information(counts: NDArray[np.float64]) -> float:
-    """I(row; column) of a table of counts, in nats."""
-    joint = counts / max(counts.sum(), 1)
-    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    seen = joint > 0
-    return max(0.0, float((joint[seen] * np.log(joint[seen] / independent[seen])).sum()))
 
 
 def _columns(sizes: Sequence[int] | Ints) -> Ints:

@@ -187,13 +187,14 @@ def _search(
     counter: Counter, score: Score, space: Space, search: str | Search, start: DAG | str | None, seed: int,
     progress: bool,
 ) -> SearchResult:  # fmt: skip
-    space.check()
     if isinstance(start, str):
         start = DAG.parse(start, nodes=space.nodes)
     evaluator = score.evaluator(counter, arc_weights=space.arc_weight_matrix())
-    _warn_of_missing_cells(evaluator, space)
     if isinstance(search, str):
         search = automatic(evaluator, space) if search == "auto" else searches.by_name(search)
+    if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure
+        space.check()
+    _warn_of_missing_cells(evaluator, space)
     return search.run(evaluator, space, start=start, seed=seed, progress=progress or progress_shown())
 
 
@@ -201,11 +202,11 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
     """Trees are not concerned: all their families have the same size."""
     if not isinstance(evaluator, FamilyEvaluator) or space.tree_problem() is not None:
         return
-    holes = _incomplete(evaluator.counter)
-    if holes and getattr(evaluator.score, "missing", "available") != "average":
+    incomplete = _incomplete(evaluator.counter)
+    if incomplete and getattr(evaluator.score, "missing", "available") != "average":
         warnings.warn(
-            f"{len(holes)} variables have missing cells ({format_states(holes)}). {evaluator.score!r} adds up the rows "
-            "that are complete in a family, which favours many parents: leave incomplete rows out "
+            f"{len(incomplete)} variables have missing cells ({format_states(incomplete)}). {evaluator.score!r} adds "
+            "up the rows that are complete in a family, which favours many parents: leave incomplete rows out "
             '(table.drop_missing()), or take scores.BIC(missing="average"), which is misled less',
             BntkWarning,
             stacklevel=4,

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from bntk._threads import run_parallel
+from bntk.cpt import MAX_TABLE_ENTRIES
 from bntk.data.table import Table
 from bntk.data.variable import Variable, cards_of, names_of
 from bntk.errors import DataError
@@ -24,9 +25,9 @@ R = TypeVar("R")
 Block = tuple[Table, "np.ndarray | None"]
 Job = Callable[[Table, "np.ndarray | None"], R]
 
-MAX_ENTRIES = 2**27
 # Pair tables with at most this many entries are remembered (128 MiB).
 MOST_REMEMBERED = 2**24
+MAX_ENTRIES = MAX_TABLE_ENTRIES
 # Dense tables up to this size are always cheaper than finding the configurations that were seen.
 ALWAYS_DENSE = 2**12
 
@@ -66,7 +67,7 @@ class Counter(ABC):
         self.names = names_of(self.variables)
         self._positions = {name: k for k, name in enumerate(self.names)}
         self._places: dict[str | int, int] = {place: place for place in range(len(self.names))}
-        self._places.update(self._positions)  # type: ignore[arg-type]
+        self._places.update(self._positions)
         self.cards = cards_of(self.variables)
         self._remembered: RememberedPairs | None = None
 

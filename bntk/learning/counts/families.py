@@ -50,7 +50,8 @@ def plan_families(
     cards: Sequence[int], base: Sequence[int], families: Sequence[Sequence[int]], max_entries: int, names: Sequence[str]
 ) -> FamilyPlan:
     """Lay out the tables of ``(*base, *family)`` for each family; refuse them when they are too large together."""
-    front, card = tuple([cards[v] for v in base]), cards.__getitem__
+    card = cards.__getitem__
+    front = tuple(map(card, base))
     shapes = tuple([front + tuple(map(card, family)) for family in families])
     sizes = list(map(math.prod, shapes))
     if sum(sizes) > max_entries or max(sizes, default=0) > LARGEST_TABLE:
@@ -59,8 +60,8 @@ def plan_families(
     return FamilyPlan(
         base=np.array(base, dtype=np.int64),
         pointers=np.array([0, *accumulate(map(len, families))], dtype=np.int64),
-        members=np.array(list(chain.from_iterable(families)), dtype=np.int64),
-        offsets=np.arange(len(sizes) + 1) + np.array([0, *accumulate(sizes)], dtype=np.int64),
+        members=np.fromiter(chain.from_iterable(families), dtype=np.int64),
+        offsets=np.array([0, *accumulate([size + 1 for size in sizes])], dtype=np.int64),
         shapes=shapes,
     )
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from bntk.data.table import Table
-from bntk.errors import DataError
+from bntk.data.weights import checked_weights
 from bntk.learning.counts.base import Block, Counter
 from bntk.learning.counts.state_planes import StatePlanes
 
@@ -35,7 +35,7 @@ class TableCounter(Counter):
     def __init__(self, table: Table, weights: np.ndarray | None = None) -> None:
         super().__init__(table.variables)
         self.table = table
-        self.weights = None if weights is None else _check_weights(weights, table.n_rows)
+        self.weights = None if weights is None else _own_weights(weights, table.n_rows)
 
     @property
     def n_rows(self) -> int:
@@ -61,13 +61,8 @@ class TableCounter(Counter):
         yield self.table, self.weights
 
 
-def _check_weights(weights: np.ndarray, n_rows: int) -> np.ndarray:
+def _own_weights(weights: np.ndarray, n_rows: int) -> np.ndarray:
     """A private copy of the weights, which later changes of the caller's array cannot reach."""
-    checked = np.array(weights, dtype=np.float64)
-    if checked.shape != (n_rows,):
-        raise DataError(f"weights must have the shape ({n_rows},), one for each row, not {checked.shape}")
-    bad = np.flatnonzero(~(np.isfinite(checked) & (checked >= 0)))
-    if len(bad):
-        raise DataError(f"weights must be finite and not negative; row {bad[0]} has the weight {checked[bad[0]]}")
-    checked.flags.writeable = False
-    return checked
+    own = checked_weights(np.array(weights, dtype=np.float64), n_rows)
+    own.flags.writeable = False
+    return own

@@ -24,7 +24,7 @@ from bntk.learning.scores.decomposable import (
     DecomposableScore,
     LogLikelihood,
 )
-from bntk.learning.scores.explain import Explanation, explain
+from bntk.learning.scores.explain import ScoreTerms, explain
 from bntk.learning.scores.family_evaluator import FamilyEvaluator
 from bntk.learning.scores.predictive import CV, LC, LOO, PredictiveScore
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
@@ -46,12 +46,12 @@ __all__ = [
     "ConfusionScore",
     "DecomposableScore",
     "Evaluator",
-    "Explanation",
     "FamilyEvaluator",
     "LogLikelihood",
     "PredictiveEvaluator",
     "PredictiveScore",
     "Score",
+    "ScoreTerms",
     "by_name",
     "explain",
     "score",

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.errors import DataError
 from bntk.graph.dag import DAG
+from bntk.graph.undirected import sorted_rows
 from bntk.learning.counts import Counter
 from bntk.learning.moves import Move, Moves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from bntk.learning.scores.family_evaluator import FamilyEvaluator
 
 
 class Score(ABC):
@@ -65,7 +69,7 @@ class Evaluator(ABC):
     @property
     def dag(self) -> DAG:
         """The structure held, as a DAG."""
-        return DAG._trusted(self.names, tuple(tuple(sorted(p)) for p in self.parents))
+        return DAG._trusted(self.names, sorted_rows(self.parents))
 
     @property
     @abstractmethod
@@ -88,6 +92,13 @@ class Evaluator(ABC):
     def reset(self, dag: DAG) -> None:
         """Hold another structure; what has been learned about families is kept."""
 
+    def by_family(self, search: str) -> FamilyEvaluator:
+        """This evaluator, for a search that needs a score that is a sum over families; others are refused."""
+        raise DataError(
+            f"{search} needs a score that is a sum over families, such as BIC or BDeu; {type(self).__name__} is of"
+            " another kind, and HillClimbing or Tabu take any"
+        )
+
     def change_gains(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> NDArray[np.float64]:
         """What each of some changes alone would add to :meth:`total`; each gives new parents to some nodes at once.
 
@@ -104,4 +115,4 @@ class Evaluator(ABC):
     def change(self, change: Mapping[int, frozenset[int]]) -> None:
         """Give some nodes other parents, all at once."""
         parents = [change.get(node, held) for node, held in enumerate(self.parents)]
-        self.reset(DAG._trusted(self.names, tuple(tuple(sorted(row)) for row in parents)))
+        self.reset(DAG._trusted(self.names, sorted_rows(parents)))

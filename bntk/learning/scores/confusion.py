@@ -36,7 +36,7 @@ class ConfusionScore(FoldScore):
             structure sum to one; each fold has the same.
         """
 
-    def row_weights(self, plan: leaving_out.Plan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def row_weights(self, plan: leaving_out.HoldoutPlan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The share of each row of the plan."""
         return plan.fold_shares(weights)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -26,37 +26,40 @@ from bntk.learning.scores.base import Score
 from bntk.learning.scores.batch import TableBatch
 
 if TYPE_CHECKING:
-    from bntk.learning.scores.explain import Explanation
+    from bntk.learning.scores.explain import ScoreTerms
     from bntk.learning.scores.family_evaluator import FamilyEvaluator
 
 Missing = Literal["available", "average"]
 
 
 class Reach(NamedTuple):
-    """What is known about all families that contain a family, from which a score bounds what they are worth.
+    """For a batch of families, what is known about all families that contain each of them.
+
+    From this a score bounds what the larger families are worth.
 
     Attributes
     ----------
-    counts : callable
-        Gives N_ijk of the family itself, an array of shape (m, r); rows are read only when it is called.
-    r, q : number of states of the child, and of its parent configurations
+    tables : callable
+        Returns the tables N_ijk of the families themselves; rows are read only when it is called.
+    cards, qs : ndarray of shape (f,)
+        Number of states r of each child, and of its parent configurations q.
     n : float
         Rows of the data.
-    ceiling : float
-        The log-likelihood of the child given all other variables, which no set of parents exceeds.
-    most_configurations, most_seen : float
+    ceilings : ndarray of shape (f,)
+        The log-likelihood of each child given all other variables, which no set of parents exceeds.
+    most_configurations, most_seen : ndarray of shape (f,)
         How many parent configurations there can be, and how many of them can have been seen.
     whole : bool
-        True when no cell is missing and no row is weighted, so that the tables of larger families refine this one.
+        True when no cell is missing and no row is weighted, so that the tables of larger families refine these.
     """
 
-    counts: Callable[[], NDArray[Any]]
-    r: int
-    q: float
+    tables: Callable[[], TableBatch]
+    cards: NDArray[np.int64]
+    qs: NDArray[np.float64]
     n: float
-    ceiling: float
-    most_configurations: float
-    most_seen: float
+    ceilings: NDArray[np.float64]
+    most_configurations: NDArray[np.float64]
+    most_seen: NDArray[np.float64]
     whole: bool
 
 
@@ -107,9 +110,9 @@ class DecomposableScore(Score):
         """The score of each family of a batch; ``n`` is the number of rows of the data."""
         return np.array([self.family(batch.matrix(f), float(batch.qs[f]), n) for f in range(len(batch))])
 
-    def bound(self, reach: Reach) -> float:
-        """A number that the score of no family that contains a family exceeds; infinite when none is known."""
-        return math.inf
+    def bounds(self, reach: Reach) -> NDArray[np.float64]:
+        """For each family of a batch, a number that no family containing it exceeds; infinite when none is known."""
+        return np.full(len(reach.cards), np.inf)
 
     def evaluator(
         self, counter: Counter, dag: DAG | None = None, *, arc_weights: NDArray[np.float64] | None = None
@@ -119,7 +122,7 @@ class DecomposableScore(Score):
 
         return FamilyEvaluator(self, counter, dag, arc_weights=arc_weights)
 
-    def explain(self, data: Any, child: str, parents: Any = ()) -> Explanation:
+    def explain(self, data: Any, child: str, parents: Any = ()) -> ScoreTerms:
         """The terms of one family; see :func:`bntk.scores.explain`."""
         from bntk.learning.scores.explain import explain
 
@@ -158,8 +161,8 @@ class KernelScore(DecomposableScore):
         """The score of each family of a batch; ``n`` is the number of rows of the data."""
         return batch.run(kernels.score_tables, *self._rule(n), n)
 
-    def bound(self, reach: Reach) -> float:
-        """What no family that contains a family exceeds.
+    def bounds(self, reach: Reach) -> NDArray[np.float64]:
+        """For each family of a batch, what no family that contains it exceeds.
 
         - Likelihood: L - penalty(q), where L is the log-likelihood given all other variables (at most 0); the penalty
           grows with q (de Campos and Ji 2011, "Efficient structure learning of Bayesian networks using constraints").
@@ -174,17 +177,18 @@ class KernelScore(DecomposableScore):
 
         The last three need whole rows; otherwise only L is left.
         """
-        rule, r = self._rule(reach.n), reach.r
+        rule, r = self._rule(reach.n), reach.cards
         if rule.formula == kernels.LIKELIHOOD:
-            return reach.ceiling - rule.penalty * (r - 1) * reach.q
+            return reach.ceilings - rule.penalty * (r - 1) * reach.qs
         if not reach.whole:
-            return reach.ceiling
+            return reach.ceilings
         if rule.formula == kernels.DIRICHLET:
-            cells = (1.0, r * reach.most_configurations, r * reach.most_seen)[rule.spread]
-            return min(reach.ceiling, kernels.pure_dirichlet(_as_table(reach.counts()), rule.alpha / cells))
+            spread_over = reach.most_configurations if rule.spread == kernels.ALL_CELLS else reach.most_seen
+            tables = replace(reach.tables(), qs=spread_over)
+            return np.minimum(reach.ceilings, tables.run(kernels.pure_dirichlets, rule.alpha, rule.spread))
         if rule.formula == kernels.FNML:
-            return reach.ceiling - kernels.factored_regret(_as_table(reach.counts()))
-        return reach.ceiling - kernels.log_regret(reach.n, reach.q * r) + kernels.log_regret(reach.n, reach.q)
+            return reach.ceilings - reach.tables().run(kernels.factored_regrets)
+        return reach.ceilings - kernels.log_regrets(reach.n, reach.qs * r) + kernels.log_regrets(reach.n, reach.qs)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from bntk.learning.scores.decomposable import DecomposableScore
 
 
 @dataclass(frozen=True)
-class Explanation:
+class ScoreTerms:
     """The terms of a score for one family; ``total = fit - penalty``.
 
     Attributes
@@ -58,7 +58,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(score: DecomposableScore | str, data: Any, child: str, parents: str | Iterable[str] = ()) -> Explanation:
+def explain(score: DecomposableScore | str, data: Any, child: str, parents: str | Iterable[str] = ()) -> ScoreTerms:
     """The terms of a score for one family.
 
     Parameters
@@ -90,7 +90,7 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
     (table,) = counter.compact([(*chosen, child)])
     n = counter.total_weight
     fit, penalty = rule.terms(table.counts, float(table.q), n)
-    return Explanation(
+    return ScoreTerms(
         rule, child, chosen, fit, penalty, fit - penalty,
         n_parameters=(table.counts.shape[1] - 1) * table.q,
         configurations=table.q,

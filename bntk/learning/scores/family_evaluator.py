@@ -63,12 +63,16 @@ class FamilyEvaluator(Evaluator):
         self.counter = counter
         self.names = counter.names
         self._store = FamilyStore(score, counter)
-        self._arc_weights = _checked_weights(arc_weights, len(self.names))
+        self._arc_weights = checked_arc_weights(arc_weights, len(self.names))
         self._families: list[Family] = [(child, ()) for child in range(len(self.names))]
         self._parents: list[frozenset[int]] = [frozenset()] * len(self.names)
         self._gain = np.full((len(self.names),) * 2, np.nan)  # of toggling (row: child, column: parent)
         if dag is not None:
             self.reset(dag)
+
+    def by_family(self, search: str) -> FamilyEvaluator:
+        """This evaluator: its score is a sum over families."""
+        return self
 
     # ---------------------------------------------------------------- the structure
 
@@ -89,9 +93,10 @@ class FamilyEvaluator(Evaluator):
                 differing = sorted(set(dag.nodes) ^ set(self.names))
                 raise DataError(f"the structure and the data must have the same variables; they differ in {differing}")
             dag = dag.reorder(self.names)
-        for child, parents in enumerate(dag.parent_indices):
-            if parents != self._families[child][1]:
-                self._hold(child, parents)
+        changed = [child for child, row in enumerate(dag.parent_indices) if row != self._families[child][1]]
+        self._families = list(enumerate(dag.parent_indices))
+        self._parents = list(map(frozenset, dag.parent_indices))
+        self._gain[changed] = np.nan
 
     def apply(self, move: Move) -> None:
         """Make a move. That it keeps the structure acyclic and legal is the caller's business."""
@@ -258,7 +263,8 @@ class FamilyEvaluator(Evaluator):
             self._hold(node, tuple(sorted(parents)))
 
 
-def _checked_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.float64] | None:
+def checked_arc_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.float64] | None:
+    """A copy of the weights of arcs, with zeros on the diagonal."""
     if weights is None:
         return None
     checked = np.array(weights, dtype=np.float64)

@@ -68,10 +68,10 @@ class PredictiveScore(Score):
         return replace(self, target=target)  # type: ignore[type-var]  # every subclass is a dataclass
 
     @abstractmethod
-    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Which rows are left out together, for the classes ``y`` of the rows that are ``kept``."""
 
-    def row_weights(self, plan: leaving_out.Plan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def row_weights(self, plan: leaving_out.HoldoutPlan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each row of the plan counts in the value; ``weights`` are those of the data."""
         return weights[plan.order]
 
@@ -111,7 +111,7 @@ class LOO(PredictiveScore):
     alpha: float = 1.0
     name = "loo"
 
-    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Each row alone is left out."""
         return leaving_out.leave_one_out(y)
 
@@ -145,7 +145,7 @@ class LC(PredictiveScore):
     shuffle: int | None = None
     name = "lc"
 
-    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Each row and all after it are left out."""
         return leaving_out.one_after_the_other(y, self.shuffle)
 
@@ -163,7 +163,7 @@ class FoldScore(PredictiveScore):
         object.__setattr__(self, "folds", folds)
         object.__setattr__(self, "repeats", repeats)
 
-    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Each fold is left out, in each repeat."""
         if self.folds == "loo":
             return leaving_out.leave_one_out(y)

@@ -41,7 +41,6 @@ from bntk.learning.search.parent_sets import (
     MAX_SETS,
     ParentSetFinder,
     ParentSets,
-    family_evaluator,
     finish,
     refuse_shapes,
 )
@@ -103,7 +102,7 @@ class Exact(Search):
     ) -> SearchResult:
         """Search; ``start`` and ``seed`` have a say only when it is interrupted."""
         began = time.perf_counter()
-        families = family_evaluator(evaluator, "Exact")
+        families = evaluator.by_family("Exact")
         refuse_shapes(space, "Exact")
         self._announce(len(space.nodes), progress)
         deadline = None if self.time_budget is None else began + self.time_budget

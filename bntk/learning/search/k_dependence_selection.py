@@ -22,7 +22,7 @@ from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 from bntk.learning.search import k_dependence_kernels as kernels
 from bntk.learning.search.base import Search, SearchResult, Step
-from bntk.learning.search.k_dependence import informations, k_dependence, structure
+from bntk.learning.search.k_dependence import feature_information, k_dependence, structure
 from bntk.learning.search.stepwise import class_and_features
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class SelectiveKDependence(Search):
         if not isinstance(evaluator, PredictiveEvaluator):
             raise TypeError("SelectiveKDependence predicts rows: give a predictive score, such as LOO")
         target, features = class_and_features(space, type(self).__name__)
-        order, parents = k_dependence(informations(evaluator.counter, target, features), self.max_k)
+        order, parents = k_dependence(feature_information(evaluator.counter, target, features), self.max_k)
         families = [(features[v], [features[p] for p in parents[v]]) for v in order]
         losses = np.full((max(1, min(self.max_k + 1, len(order))), len(order) + 1), math.inf)
         interrupted = False

@@ -42,7 +42,6 @@ from bntk.learning.search.parent_sets import (
     MAX_CANDIDATES,
     ParentSetFinder,
     ParentSets,
-    family_evaluator,
     finish,
     grow_parents,
     parent_limit,
@@ -94,7 +93,7 @@ class K2Search(Search):
     ) -> SearchResult:
         """Search; ``start`` and ``seed`` have no say."""
         began = time.perf_counter()
-        families = family_evaluator(evaluator, "K2Search")
+        families = evaluator.by_family("K2Search")
         refuse_shapes(space, "K2Search")
         parents = required_parents(space)
         pools = _predecessors(self._places(space), space)
@@ -193,7 +192,7 @@ class OrderSearch(Search):
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
         """Search; the result is never worse than ``start``."""
-        families = family_evaluator(evaluator, "OrderSearch")
+        families = evaluator.by_family("OrderSearch")
         refuse_shapes(space, "OrderSearch")
         journey = _Journey(self, families, space, start, progress)
         try:

@@ -129,7 +129,7 @@ class Space(NamedNodes):
         for name, limit in zip(self.nodes, limits):
             if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
                 raise SpaceError(f"max_parents is a number of parents, 0 or more; got {limit!r} for {name}")
-        return tuple(min(int(limit), most) for limit in limits)
+        return tuple([min(int(limit), most) for limit in limits])
 
     def _checked_weights(self, weights: Mapping[Arc, float]) -> tuple[tuple[Arc, float], ...]:
         for (tail, head), weight in weights.items():
