@@ -20,7 +20,7 @@ from bntk._threads import run_parallel
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.cpt import CPT
 from bntk.errors import DataError
-from bntk.learning.completion import distinct_rows
+from bntk.learning.completion import merged_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.priors import Prior, posterior_mean
 from bntk.network import BayesianNetwork
@@ -226,7 +226,7 @@ def _depths_in_trees(counter: TableCounter, n_trees: int, seed: int) -> NDArray[
     """The least depth of each feature in trees on bootstrap samples; they do not depend on the order of the rows."""
     from sklearn.tree import DecisionTreeClassifier
 
-    codes, repeats = distinct_rows(counter.table.codes, counter.table.cards, counter.weights)
+    codes, repeats = merged_rows(counter.table.codes, counter.weights)
     order = np.lexsort(codes)
     codes, repeats = codes[:, order], repeats[order]
     cards = counter.table.cards[:-1].tolist()
@@ -387,7 +387,7 @@ class ConditionalLikelihood:
     @classmethod
     def of(cls, counter: TableCounter, tables: LogTables, regularization: float = 0.0) -> ConditionalLikelihood:
         """Of the rows of a counter, the class last; those of a class that the prior excludes do not matter."""
-        codes, rows = distinct_rows(counter.table.codes, counter.table.cards, counter.weights)
+        codes, rows = merged_rows(counter.table.codes, counter.weights)
         possible = np.isfinite(tables.log_prior)[codes[-1]]
         codes, rows = codes[:, possible], rows[possible]
         return cls(tables, np.ascontiguousarray(codes[:-1]), codes[-1].astype(np.intp), rows, regularization)

@@ -29,7 +29,9 @@ class Distribution:
     values : ndarray, read-only
         One axis a variable, in the order of its states.
     given : str
-        What it is conditioned on, for people to read; equality does not look at it.
+        What it is conditioned on, for people to read; equality ignores it.
+    report : str
+        How it was found: ``"exact"``, or what there is to say about an approximation.
 
     Examples
     --------
@@ -43,16 +45,19 @@ class Distribution:
     (0.4887, {'lung': 'no'})
     """
 
-    __slots__ = ("given", "values", "variables")
+    __slots__ = ("given", "report", "values", "variables")
 
     variables: tuple[Variable, ...]
     values: NDArray[np.float64]
     given: str
+    report: str
 
-    def __init__(self, variables: Iterable[Variable], values: ArrayLike, given: str = "") -> None:
+    def __init__(
+        self, variables: Iterable[Variable], values: ArrayLike, given: str = "", report: str = "exact"
+    ) -> None:
         self.variables = tuple(variables)
         self.values = np.array(values, dtype=float)
-        self.given = given
+        self.given, self.report = given, report
         expected = tuple(variable.n_states for variable in self.variables)
         if self.values.shape != expected:
             raise DataError(f"{self}: the values have shape {self.values.shape}, expected {expected}")
@@ -122,7 +127,7 @@ class Distribution:
             raise DataError(f"a variable is named twice in {list(names)}")
         table = self.values.sum(axis=tuple(a for a in range(self.values.ndim) if a not in kept))
         table = table.transpose([kept.index(axis) for axis in axes])
-        return Distribution([self.variables[axis] for axis in axes], table, self.given)
+        return Distribution([self.variables[axis] for axis in axes], table, self.given, self.report)
 
     def _axis(self, name: str) -> int:
         if name not in self.names:
@@ -270,6 +275,45 @@ class Marginals(Mapping[str, Distribution]):
     def _repr_html_(self) -> str:
         tables = "".join(distribution._repr_html_() for distribution in self.values())
         return f'<div style="display:flex;flex-wrap:wrap;gap:0 2em;align-items:flex-start">{tables}</div>'
+
+
+class ApproximateMarginals(Marginals):
+    """Estimated posteriors of every unobserved variable, by name.
+
+    Attributes
+    ----------
+    engine : str
+        ``"loopy"``, ``"weighting"`` or ``"gibbs"``.
+    settings : dict
+        The options of the engine as they were given.
+    report : str
+        How the run ended, and what is known about its error.
+    standard_errors : dict of str to ndarray, or None
+        For each state of each variable, when the engine samples.
+    converged : bool or None
+        For loopy belief propagation.
+    log_probability : float
+        An estimate of log P(given); NaN for Gibbs sampling, which has none.
+    """
+
+    def __init__(
+        self,
+        distributions: Mapping[str, Distribution],
+        log_probability: float,
+        *,
+        engine: str,
+        settings: Mapping[str, Any],
+        report: str,
+        standard_errors: Mapping[str, NDArray[np.float64]] | None = None,
+        converged: bool | None = None,
+    ) -> None:
+        super().__init__(distributions, log_probability, engine, report)
+        self.settings = dict(settings)
+        self.standard_errors = None if standard_errors is None else dict(standard_errors)
+        self.converged = converged
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}\n{self.report}"
 
 
 class Explanation(dict[str, State]):

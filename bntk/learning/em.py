@@ -11,6 +11,7 @@ and Data Analysis 19, 191-201.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,11 @@ from bntk.data.table import Table, as_table, column_names
 from bntk.data.variable import Variable, names_of
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.inference.elimination.engine import FEW_ROWS, MOST, QUICK, ExpectedCounts, flat_families
+from bntk.inference import choose
+from bntk.inference.elimination.engine import ExpectedCounts, families_around, second_budget
+from bntk.inference.elimination.flat import flat_families
 from bntk.inference.exact.program import Factor, Program, compile_factors
-from bntk.learning.completion import distinct_rows
+from bntk.learning.completion import merged_rows
 from bntk.learning.counts import Counter, TableCounter, as_counter
 from bntk.learning.parameters import sized_families
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
@@ -259,9 +262,7 @@ class IncompleteRows:
         self.is_complete = not self.open
         self._alphas = [_alpha(family, prior) for family in self.families]
         whole = table.complete_rows()
-        codes, repeats = distinct_rows(
-            table.codes[:, ~whole], table.cards, None if weights is None else weights[~whole]
-        )
+        codes, repeats = merged_rows(table.codes[:, ~whole], None if weights is None else weights[~whole])
         self._cells = self._expected(dag, codes, repeats)
         # Rows with too many missing cells to be summed out one by one go through a junction tree as a whole.
         large = self._cells.too_large
@@ -282,14 +283,12 @@ class IncompleteRows:
 
     def _expected(self, dag: DAG, codes: NDArray[Any], weights: Floats) -> ExpectedCounts:
         cards = self.table.cards.tolist()
-        ones = [np.ones([cards[v] for v in scope]) for scope in self.scopes]
-        families = flat_families(cards, dag.topological_indices, dag.parent_indices, ones)
-        quick = ExpectedCounts(families, codes, weights, QUICK)
-        n_left = np.count_nonzero(quick.too_large)
-        if not n_left:
-            return quick
-        budget = MOST if n_left < FEW_ROWS else min(MOST, self._compiled().plan.total_entries)
-        return ExpectedCounts(families, codes, weights, budget) if budget > QUICK else quick
+        ones = np.ones(sum(math.prod(cards[v] for v in scope) for scope in self.scopes))
+        families = families_around(flat_families(self.scopes, cards), dag.topological_indices, ones)
+        quick = ExpectedCounts(families, codes, weights, choose.first_budget())
+        n_left = int(np.count_nonzero(quick.too_large))
+        budget = second_budget(n_left, lambda: self._compiled().plan.total_entries)
+        return quick if budget is None else ExpectedCounts(families, codes, weights, budget)
 
     def _compiled(self) -> Program:
         cards = self.table.cards.tolist()
