@@ -49,6 +49,7 @@ class TAN(StepwiseClassifier):
     ['start', 'add either -> tub', 'add tub -> xray']
     """
 
+    name = "tan"
     root: str | None = None
 
     def _own_searches(self) -> Mapping[str, Search]:
@@ -83,6 +84,7 @@ class FAN(NetworkClassifier):
         As for every classifier, see :class:`BayesClassifier`.
     """
 
+    name = "fan"
     criterion: str | Score = "bic"
     search: str | Search = "auto"
 
@@ -104,6 +106,7 @@ class BAN(NetworkClassifier):
         As for every classifier, see :class:`BayesClassifier`.
     """
 
+    name = "ban"
     criterion: str | Score = "bdeu"
     search: str | Search = "auto"
     max_parents: int | None = 3

@@ -368,6 +368,7 @@ class AODE(AveragedClassifier):
     ('smoke', 'lung')
     """
 
+    name = "aode"
     _n_superparents: ClassVar[int] = 1
 
     def member(self, superparent: str) -> BayesianNetwork:  # type: ignore[override]
@@ -411,6 +412,7 @@ class A2DE(AveragedClassifier):
     ('smoke', 'xray', 'lung')
     """
 
+    name = "a2de"
     _n_superparents: ClassVar[int] = 2
 
     def member(self, one: str, other: str) -> BayesianNetwork:  # type: ignore[override]

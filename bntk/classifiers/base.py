@@ -51,6 +51,8 @@ Floats = NDArray[np.float64]
 class RowReader(ClassifierMixin, BaseEstimator):
     """What every classifier of this package is to scikit-learn: it takes rows of any kind, with missing cells."""
 
+    #: How the command names it; the first line of the docstring says what it is. A class with a name can be saved.
+    name: ClassVar[str]
     features_: Features
 
     #: What a fitted classifier consists of: its attributes that are written to files, and their types. Those whose

@@ -47,6 +47,7 @@ class KDB(StepwiseClassifier):
     ('smoke', 'lung', 'dysp')
     """
 
+    name = "kdb"
     k: int = field(default=2, kw_only=False)
     search: str | Search = "sahami"
 
@@ -102,6 +103,7 @@ class SelectiveKDB(NetworkClassifier):
     (3, 4)
     """
 
+    name = "skdb"
     max_k: int = field(default=5, kw_only=False)
     loss: str = "rmse"
 
@@ -152,6 +154,7 @@ class SPODE(NetworkClassifier):
     'smoke'
     """
 
+    name = "spode"
     superparent: str | None = None
     criterion: str | Score = "loo"
     search = "star"  # there is no other

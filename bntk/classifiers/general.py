@@ -46,6 +46,7 @@ class BayesNetClassifier(NetworkClassifier):
     True
     """
 
+    name = "dag"
     space: Callable[[tuple[str, ...], str], Space] | Space | None = None
     criterion: str | Score = "bdeu"
     search: str | Search = "auto"

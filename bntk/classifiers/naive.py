@@ -64,6 +64,7 @@ class NaiveBayes(NetworkClassifier):
     array(['play', 'play', 'stay', 'stay'], dtype='<U4')
     """
 
+    name = "nb"
     prior: Prior | Backoff | str | float = 1.0
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:

@@ -53,6 +53,7 @@ class SemiNaiveBayes(StepwiseClassifier):
     (1.0, True)
     """
 
+    name = "semi"
     search: str | Search = "fssj"
     max_parents: int | None = None
 

@@ -50,6 +50,7 @@ class STAN(NetworkClassifier):
     (('lung', 'bronc', 'either', 'xray'), ('asia', 'dysp'))
     """
 
+    name = "stan"
     criterion: str | Score = "loo"
     forest: bool = False
     root: str | None = None
@@ -84,6 +85,8 @@ class STAND(STAN):
     >>> stand.features_in_use_
     ['bronc', 'either', 'xray']
     """
+
+    name = "stand"
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return self._augmented(features, target, "discard")

@@ -93,6 +93,7 @@ class MANB(_DiscreteNaiveBayes):
     {'asia': 0.04, 'smoke': 1.0, 'xray': 1.0}
     """
 
+    name = "manb"
     arc_prior: float | Mapping[str, float] | ArrayLike = 0.5
 
     _state: ClassVar[dict[str, Any]] = {"arc_posteriors_": Any}  # a Series
@@ -185,6 +186,7 @@ class AWNB(_WeightedNaiveBayes):
     'either'
     """
 
+    name = "awnb"
     n_trees: int = 10
     weights: Mapping[str, float] | ArrayLike | None = None
 
@@ -320,6 +322,7 @@ class WANBIA(_WeightedNaiveBayes):
     {'xray': 0.52, 'again': 0.52}
     """
 
+    name = "wanbia"
     bounds: tuple[float, float] | None = (0.0, 1.0)
     regularization: float = 0.0
 

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk.data.variable import Variable
 
+__all__ = ["BDeu", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
+
 
 @runtime_checkable
 class Prior(Protocol):

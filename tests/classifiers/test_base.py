@@ -237,7 +237,9 @@ def test_categories_as_numbers_equal_scikit_learn() -> None:
 
 def test_in_the_tools_of_scikit_learn() -> None:
     X, y = weather()
-    grid = GridSearchCV(bntk.TAN(), {"score": ["loglik", "bic", BDeu(10)], "prior": [0.5, "backoff"]}, cv=3).fit(X, y)
+    grid = GridSearchCV(bntk.TAN(), {"criterion": ["loglik", "bic", BDeu(10)], "prior": [0.5, "backoff"]}, cv=3).fit(
+        X, y
+    )
     assert grid.best_score_ > 0.6
     pipe = make_pipeline(FunctionTransformer(lambda frame: frame.drop(columns="wind")), bntk.NaiveBayes())
     assert pipe.fit(X, y).score(X, y) > 0.6

@@ -13,7 +13,7 @@ import pytest
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 
 import bntk
-from bntk.cli.options import CLASSIFIERS, MULTI_CLASSIFIERS
+from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_saved_classifier_predicts_as_the_same_one_in_python(name, terminal):
     code, out, err = terminal("bntk predict model.json holes.csv --proba")
     assert code == 0, err
     train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
-    model = getattr(bntk, CLASSIFIERS[name].name)().fit(train.drop(columns="dysp"), train["dysp"])
+    model = CLASSIFIERS[name]().fit(train.drop(columns="dysp"), train["dysp"])
     found = frame_of(out)
     X = new.drop(columns="dysp")
     assert found["dysp"].tolist() == model.predict(X).tolist()
@@ -118,7 +118,7 @@ def test_a_saved_classifier_of_two_classes_predicts_as_the_same_one_in_python(na
     found = ask("bntk predict model.json holes.csv --proba")
     train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
     targets = ["lung", "bronc"]
-    kind = getattr(bntk, MULTI_CLASSIFIERS[name].name)
+    kind = MULTI_CLASSIFIERS[name]
     model = kind(base=bntk.TAN()) if "base" in kind().get_params() else kind()
     model.fit(train.drop(columns=targets), train[targets])
     X = new.drop(columns=targets)

@@ -81,6 +81,7 @@ class AMODE(MultiBayesClassifier):
     [['no', 'no', 'yes'], ['no', 'no', 'no'], ['no', 'no', 'yes']]
     """
 
+    name = "amode"
     criterion: str | Score = "bic"
     max_bridge_parents: int | None = 2
 

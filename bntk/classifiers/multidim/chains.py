@@ -177,6 +177,7 @@ class ClassifierChain(Chain):
     (2, 8)
     """
 
+    name = "cc"
     order: str | Sequence[str | int] | None = None
 
     def _parents(self, maker: LinkMaker) -> list[tuple[int, tuple[int, ...]]]:
@@ -228,6 +229,7 @@ class BayesianChain(Chain):
     (('lung', 'either'), ('either', 'tub'))
     """
 
+    name = "bcc"
     structure: str | DAG = "tree"
     root: str | None = None
     structure_score: str | Score = "bic"
@@ -300,6 +302,7 @@ class CircularChain(ComposedClassifier):
     np.True_
     """
 
+    name = "circular"
     order: str | Sequence[str | int] | None = None
     max_iter: int = 20
     seed: int = 0

@@ -50,6 +50,7 @@ class ChainEnsemble(ComposedClassifier):
     [(1000, 2), (1000, 2), (1000, 2)]
     """
 
+    name = "ecc"
     n_chains: int = 10
     search: str = "greedy"
     beam: int = 5

@@ -96,6 +96,7 @@ class MDBNC(MultiBayesClassifier):
     [(3000, 2), (3000, 2)]
     """
 
+    name = "mdbnc"
     classes: str = "dag"
     features: str = "forest"
     bridge: str = "discard"

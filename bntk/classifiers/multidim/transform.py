@@ -47,6 +47,7 @@ class BinaryRelevance(ComposedClassifier):
     1   no    no
     """
 
+    name = "br"
     _state: ClassVar[dict[str, Any]] = {"_links": list[Link]}
 
     def _learn(self, maker: LinkMaker) -> None:
@@ -101,6 +102,7 @@ class LabelPowerset(ComposedClassifier):
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
 
+    name = "lp"
     _state: ClassVar[dict[str, Any]] = {"combinations_": NDArray[np.int64], "_link": Link}
 
     def _learn(self, maker: LinkMaker) -> None:
