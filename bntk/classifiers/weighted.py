@@ -74,10 +74,10 @@ class MANB(_DiscreteNaiveBayes):
 
     Parameters
     ----------
+    prior : float or Prior
+        The prior of the conditional probability tables: a number is added to every count. It must be positive.
     arc_prior : float, mapping, or array_like
         The prior probability of an arc from the class to a feature; a mapping or an array gives one for each feature.
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
 
     Attributes
     ----------
@@ -159,18 +159,16 @@ class AWNB(_WeightedNaiveBayes):
 
         theta_ijk ^ w_i / sum_k theta_ijk ^ w_i,
 
-    as in R's bnclassify; a weight of 0 makes a feature say nothing, one of 1 leaves its table alone. (With Hall's plain
-    exponents, without the sum, the class probabilities differ: the sums depend on the class.)
+    as in R's bnclassify; a feature of weight 0 is ignored, and the table of one of weight 1 is not changed. (With
+    Hall's plain exponents, without the sum, the class probabilities differ: the sums depend on the class.)
 
     Parameters
     ----------
     n_trees : int
-        Bootstrap samples, each with an unpruned tree: scikit-learn's, by entropy, on one indicator a state. R's
-        bnclassify uses rpart, whose trees split sets of states and stop earlier, so that weights differ.
+        The number of bootstrap samples, each with an unpruned tree: scikit-learn's, by entropy, on one indicator per
+        state. R's bnclassify uses rpart, whose trees split sets of states and stop earlier, so that weights differ.
     weights : mapping or array_like, optional
-        The weights themselves, one for each feature, in place of those from trees.
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The weights themselves, one for each feature, instead of those from trees.
 
     Attributes
     ----------
@@ -288,18 +286,17 @@ class WANBIA(_WeightedNaiveBayes):
 
         sum over rows of log P(c | x; w)  -  regularization / 2 sum_i (w_i - 1)^2.
 
-    The sum is concave in w, so that there is no other maximum than the one that L-BFGS-B finds. A missing cell adds
-    nothing to its row.
+    The sum is concave in w, so that L-BFGS-B finds its only maximum. A missing value is ignored.
 
     Parameters
     ----------
+    prior : float or Prior
+        The prior of the conditional probability tables: a number is added to every count. It must be positive.
     bounds : tuple of two floats, or None
         The least and the greatest weight; None for no bounds. Without bounds, give a ``regularization``: where classes
         can be told apart without error there is no finite maximum.
     regularization : float
-        How strongly weights are held at 1, those of naive Bayes.
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
+        How strongly weights are shrunk towards 1, which is naive Bayes.
 
     Attributes
     ----------
@@ -309,8 +306,8 @@ class WANBIA(_WeightedNaiveBayes):
         That of the rows of ``fit``, with these weights.
     network_ : BayesianNetwork
         Naive Bayes *without* weights. Tables to a power do not sum to one, and normalised as in :class:`AWNB` they give
-        other class probabilities (unless the class prior is bent to make up for it). ``predict_proba``, ``log_joint``
-        and ``explain`` use the weights.
+        other class probabilities, because the sums depend on the class. ``predict_proba``, ``log_joint`` and
+        ``explain`` use the weights.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 from bntk.classifiers.averaged import Counts
 from bntk.classifiers.base import RowReader
-from bntk.classifiers.densities import Columns, Gaussian, Multinomial, OfKernels
+from bntk.classifiers.densities import Columns, Gaussian, KernelDensities, Multinomial
 from bntk.classifiers.features import Features
 from bntk.classifiers.kde import KernelDensity
 from bntk.classifiers.multidim.labels import Labels
@@ -103,7 +103,7 @@ def kinds() -> dict[str, Kind]:
         "scores": [s for s in _public(scores) if issubclass(s, scores.Score) and not inspect.isabstract(s)],
         "search": [s for s in _public(search) if is_dataclass(s)],
         "space": [Group, Link],
-        "features": [Features, Columns, Gaussian, Multinomial, OfKernels, KernelDensity],
+        "features": [Features, Columns, Gaussian, Multinomial, KernelDensities, KernelDensity],
         "counts": [Counts],
         "labels": [Labels, ConstantLink, EstimatorLink, NaiveLink],
     }
