@@ -174,7 +174,7 @@ def test_of_equally_probable_combinations_the_first_in_the_chain_wins():
 @pytest.mark.parametrize("kind", ["labels", "numbers", "gaussian", "holes", "lacking"])
 def test_naive_bayes_by_terms_is_naive_bayes_by_columns(kind, prior):
     X, Y = data(
-        random_state=4,
+        seed=4,
         numbers=kind in ("numbers", "gaussian"),
         holes=0.2 * (kind == "holes"),
         lacking=0.2 * (kind == "lacking"),

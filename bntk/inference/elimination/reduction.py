@@ -70,10 +70,12 @@ class Reduction:
 
     def opened_in_all(self, needed: NDArray[np.bool_], codes: Codes) -> frozenset[int]:
         """The variables to be opened for all of some rows: those needed, and any missing ones above these."""
-        opened, missing = needed.any(axis=1), (codes == self._missing).any(axis=1)
+        opened = {*np.flatnonzero(needed.any(axis=1)).tolist()}
+        missing = (codes == self._missing).any(axis=1)
         for v in self._upwards:
-            opened[v] |= missing[v] and opened[list(self._children[v])].any()
-        return frozenset(np.flatnonzero(opened).tolist())
+            if missing[v] and not opened.isdisjoint(self._children[v]):
+                opened.add(v)
+        return frozenset(opened)
 
     def scopes(self, opened: Collection[int]) -> set[Scope]:
         """The scopes of :meth:`tables`."""

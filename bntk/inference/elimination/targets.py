@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ ENTRIES_AT_ONCE = 1 << 21
 KEPT_PLANS = 64
 
 Rows = NDArray[np.intp]
+Work = Callable[["_Piece"], None]
 
 
 class Mixture(NamedTuple):
@@ -69,9 +71,9 @@ class TargetPosterior:
     def __init__(
         self, network: BayesianNetwork, targets: Sequence[int], max_entries: int, mixture: Mixture | None = None
     ) -> None:
-        tables, self.log_weights = (None, np.zeros(1)) if mixture is None else mixture
         self.targets, self.max_entries = tuple(targets), max_entries
-        self._reduction = Reduction(network, targets, tables)
+        self.log_weights: Floats = np.zeros(1) if mixture is None else mixture.log_weights
+        self._reduction = Reduction(network, targets, None if mixture is None else mixture.tables)
         self.cards = [self._reduction.cards[v] for v in targets]
         self._plans: dict[tuple[frozenset[int], bool], Plan] = {}
 
@@ -191,13 +193,11 @@ class TargetPosterior:
         for number, pattern in enumerate(patterns.T):
             yield rows[which == number], frozenset(np.flatnonzero(pattern).tolist())
 
-    def _answer(self, codes: Codes, work: Callable[[_Piece], None], together: bool = False) -> None:
+    def _answer(self, codes: Codes, work: Work, together: bool = False) -> None:
         for rows, opened in self._groups(codes, together):
             self._answer_group(codes, rows, opened, together, work)
 
-    def _answer_group(
-        self, codes: Codes, rows: Rows, opened: frozenset[int], together: bool, work: Callable[[_Piece], None]
-    ) -> None:
+    def _answer_group(self, codes: Codes, rows: Rows, opened: frozenset[int], together: bool, work: Work) -> None:
         """Do the work for rows in which the same variables are open, in pieces, over the threads in use."""
         plan = self.plan(opened, together)
         if together and not plan.exact:
@@ -209,8 +209,19 @@ class TargetPosterior:
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[first : first + ROWS_AT_ONCE]
             tables = self._reduction.tables(codes[:, some], opened)
-            pieces = [slice(start, start + size) for start in range(0, len(some), size)]
-            run_parallel(lambda part, some=some, tables=tables: work(_piece(plan, some, tables, part)), pieces)
+            parts = [slice(start, start + size) for start in range(0, len(some), size)]
+            run_parallel(partial(self._work_on, work, plan, some, tables), parts)
+
+    def _work_on(self, work: Work, plan: Plan, rows: Rows, tables: OpenTables, part: slice) -> None:
+        by_row = {scope: table[..., part, :] for scope, table in tables.by_row.items()}
+        shared, constant = dict(tables.shared), tables.constant[part]
+        isolated = {}
+        for v in sorted(plan.isolated):
+            nothing = np.zeros((self._reduction.cards[v], 1, 1))
+            isolated[v] = IsolatedVariable(by_row.pop((v,), nothing), shared.pop((v,), nothing), len(constant))
+        for scope, table in shared.items():
+            by_row[scope] = by_row[scope] + table if scope in by_row else table
+        work(_Piece(plan, rows[part], by_row, isolated, constant))
 
 
 class Plan:
@@ -246,22 +257,6 @@ class _Piece(NamedTuple):
     linked: Tables
     isolated: dict[int, IsolatedVariable]
     constant: Floats
-
-
-def _piece(plan: Plan, rows: Rows, tables: OpenTables, part: slice) -> _Piece:
-    by_row = {scope: table[..., part, :] for scope, table in tables.by_row.items()}
-    shared, constant = dict(tables.shared), tables.constant[part]
-    isolated = {}
-    for v in sorted(plan.isolated):
-        own, common = by_row.pop((v,), None), shared.pop((v,), None)
-        shape = (own if common is None else common).shape[0]  # type: ignore[union-attr]
-        nothing = np.zeros((shape, 1, 1))
-        isolated[v] = IsolatedVariable(
-            nothing if own is None else own, nothing if common is None else common, len(constant)
-        )
-    for scope, table in shared.items():
-        by_row[scope] = by_row[scope] + table if scope in by_row else table
-    return _Piece(plan, rows[part], by_row, isolated, constant)
 
 
 def _mixed(logs: Floats) -> Floats:

@@ -181,7 +181,7 @@ class _Run:
         if not isinstance(evaluator.counter, TableCounter):
             raise DataError("SubgraphSearch reads rows more than once: give it a table, not a stream")
         self.evaluator, self.counter, self.score, self.seed = evaluator, evaluator.counter, evaluator.score, seed
-        self.names, self.targets = space.groups[1].nodes, space.groups[0].nodes
+        self.names, self.targets = tuple(space.groups[1].nodes), tuple(space.groups[0].nodes)
         self.n_features = len(self.names)
         self.trace: list[Step] = []
 
