@@ -99,14 +99,14 @@ VARIANTS = [
     bntk.BayesNetClassifier(structure="kind -> smoke -> lung; kind -> number"),
     bntk.BayesNetClassifier(space=bntk.spaces.tan, criterion="bic"),
     bntk.BayesNetClassifier(space=bntk.spaces.naive_bayes(FEATURES, "kind"), search="hc"),
-    bntk.MDBNC(loss="subset", features="dag", prior=1.0, missing="em"),
+    bntk.MDBNC(loss="subset", feature_shape="dag", prior=1.0, missing="em"),
     bntk.AMODE(loss="subset"),
-    bntk.BinaryRelevance(base=bntk.TAN()),
-    bntk.LabelPowerset(base=bntk.AODE()),
-    bntk.ClassifierChain(base=bntk.NaiveBayes(missing="state"), order=["kind", "dysp", "bronc"], search="exact"),
-    bntk.ClassifierChain(search="beam", proba="sampling", n_samples=7, order="random", seed=3),
-    bntk.BayesianChain(structure="dag", structure_score=bntk.scores.BIC(), base=bntk.KDB(1)),
-    bntk.ChainEnsemble(n_chains=3, base=bntk.FAN()),
+    bntk.BinaryRelevance(bntk.TAN()),
+    bntk.LabelPowerset(bntk.AODE()),
+    bntk.ClassifierChain(bntk.NaiveBayes(missing="state"), order=["kind", "dysp", "bronc"], search="exact"),
+    bntk.ClassifierChain(search="beam", proba="sampling", n_samples=7, order="random", random_state=3),
+    bntk.BayesianChain(bntk.KDB(1), structure="dag", criterion=bntk.scores.BIC()),
+    bntk.ChainEnsemble(bntk.FAN(), n_chains=3),
 ]
 
 
@@ -164,7 +164,7 @@ def test_labels_and_names_keep_their_types(labels, kind):
     assert other.predict(X).dtype.kind == kind
     assert_predicts_the_same(one, other, X)
     Y = np.column_stack([y, y[::-1]])
-    several = bntk.ClassifierChain(base=bntk.NaiveBayes(numeric="category")).fit(X, Y)
+    several = bntk.ClassifierChain(bntk.NaiveBayes(numeric="category")).fit(X, Y)
     assert_predicts_the_same(several, again(several), X)
 
 
@@ -254,8 +254,8 @@ def test_a_prior_of_your_own_is_left_out_where_it_only_matters_for_fitting():
 
 def test_a_base_of_another_package_is_refused():
     data = rows()
-    chain = bntk.ClassifierChain(base=LogisticRegression()).fit(data[["count"]], data[TARGETS])
-    with pytest.raises(DataError, match=r"ClassifierChain\(base=...\) is LogisticRegression\(\).*joblib"):
+    chain = bntk.ClassifierChain(LogisticRegression()).fit(data[["count"]], data[TARGETS])
+    with pytest.raises(DataError, match=r"ClassifierChain\(estimator=...\) is LogisticRegression\(\).*joblib"):
         dump(chain)
 
 
@@ -436,7 +436,7 @@ def mutations(draw, document):
 FUZZED = [
     bntk.NaiveBayes(), bntk.NaiveBayes(numeric={"number": "kde", "count": "multinomial"}), bntk.TAN(),
     bntk.NaiveBayes(numeric="gaussian", missing="state"), bntk.KDB(2), bntk.AODE(), bntk.A2DE(), bntk.MANB(),
-    bntk.WANBIA(), bntk.MDBNC(), bntk.AMODE(), bntk.BinaryRelevance(base=bntk.TAN()), bntk.LabelPowerset(),
+    bntk.WANBIA(), bntk.MDBNC(), bntk.AMODE(), bntk.BinaryRelevance(bntk.TAN()), bntk.LabelPowerset(),
     bntk.ClassifierChain(search="exact"), bntk.BayesianChain(), bntk.CircularChain(), bntk.ChainEnsemble(n_chains=2),
 ]  # fmt: skip
 

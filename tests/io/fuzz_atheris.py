@@ -97,7 +97,7 @@ def of_classifier() -> tuple[list[bytes], Callable[[bytes], object]]:
         bntk.NaiveBayes(numeric={"n": "kde"}), bntk.NaiveBayes(numeric="gaussian"),
         bntk.NaiveBayes(numeric="multinomial"), bntk.TAN(), bntk.AODE(), bntk.A2DE(), bntk.WANBIA(),
     ]  # fmt: skip
-    several = [bntk.MDBNC(), bntk.AMODE(), bntk.ClassifierChain(), bntk.LabelPowerset(base=bntk.TAN())]
+    several = [bntk.MDBNC(), bntk.AMODE(), bntk.ClassifierChain(), bntk.LabelPowerset(bntk.TAN())]
     fitted = [c.fit(X, y) for c in one] + [c.fit(X, Y) for c in several]
 
     def read(data: bytes) -> object:

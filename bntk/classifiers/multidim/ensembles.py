@@ -25,9 +25,9 @@ class ChainEnsemble(ComposedClassifier):
     n_chains : int
     search, beam, proba, n_samples
         Of each chain, see :class:`ClassifierChain`. By default probabilities are those along greedy paths.
-    seed : int
+    random_state : int
         For the orders.
-    base, n_jobs
+    estimator, n_jobs
         See :class:`ComposedClassifier`.
 
     Attributes
@@ -56,14 +56,14 @@ class ChainEnsemble(ComposedClassifier):
     beam: int = 5
     proba: str = "auto"
     n_samples: int = 100
-    seed: int = 0
+    random_state: int = 0
 
     _state: ClassVar[dict[str, Any]] = {"chains_": list[ClassifierChain]}
 
     def _learn(self, maker: LinkMaker) -> None:
         if self.n_chains < 1:
             raise ValueError(f"n_chains must be at least 1, not {self.n_chains!r}")
-        generator = np.random.default_rng(self.seed)
+        generator = np.random.default_rng(self.random_state)
         m = len(self.labels_.names)
         self.chains_ = [self._chain(generator.permutation(m).tolist()) for _ in range(self.n_chains)]
         for chain in self.chains_:
@@ -80,8 +80,8 @@ class ChainEnsemble(ComposedClassifier):
 
     def _chain(self, order: list[int]) -> ClassifierChain:
         return ClassifierChain(
-            base=self.base, order=order, search=self.search, beam=self.beam, proba=self.proba,
-            n_samples=self.n_samples, seed=self.seed, n_jobs=self.n_jobs,
+            self.estimator, order=order, search=self.search, beam=self.beam, proba=self.proba,
+            n_samples=self.n_samples, random_state=self.random_state, n_jobs=self.n_jobs,
         )  # fmt: skip
 
     def _predict(self, inputs: Inputs) -> Codes:

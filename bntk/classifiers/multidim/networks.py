@@ -13,14 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bntk.classifiers.base import _leaning
 from bntk.classifiers.multidim.base import MultiBayesClassifier
-from bntk.classifiers.multidim.evidence import FeatureEvidence, class_tables
-from bntk.classifiers.multidim.posterior import ClassPosterior
-from bntk.classifiers.multidim.structure import learn_mdbnc
 from bntk.classifiers.prior_option import backoff_of, dirichlet_of
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
@@ -28,6 +24,7 @@ from bntk.learning.parameters import fit
 from bntk.learning.priors import Backoff, Prior
 from bntk.learning.scores import Score
 from bntk.learning.search import Search, SearchResult
+from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
 
 
@@ -38,12 +35,12 @@ class MDBNC(MultiBayesClassifier):
     Arcs among the classes are the class subgraph, arcs from classes to features the bridge, and arcs among features the
     feature subgraph; no arc leads from a feature into a class. Two well known kinds are settings:
 
-    - multi-dimensional naive Bayes: ``MDBNC(classes="empty", features="empty")``;
-    - multi-dimensional tree-augmented naive Bayes: ``MDBNC(classes="tree", features="tree")``.
+    - multi-dimensional naive Bayes: ``MDBNC(class_shape="empty", feature_shape="empty")``;
+    - multi-dimensional tree-augmented naive Bayes: ``MDBNC(class_shape="tree", feature_shape="tree")``.
 
     Parameters
     ----------
-    classes, features : {"empty", "tree", "forest", "polytree", "dag"}
+    class_shape, feature_shape : {"empty", "tree", "forest", "polytree", "dag"}
         Shapes of the class and the feature subgraph. With a tree, a forest or no arcs at all among the classes and
         ``max_bridge_parents=1``, inference is exact for any number of classes.
     bridge : {"discard", "optional", "all"}
@@ -61,7 +58,7 @@ class MDBNC(MultiBayesClassifier):
         than 40 classes by hill climbing); the parents of each feature among the classes by trying all sets (or, for
         very many, by the best step at a time); and the feature subgraph given these, by turns until nothing is gained.
         A name or an object is one search in :func:`bntk.spaces.mdbnc`.
-    loss, prior, numeric, n_bins, missing, unseen, max_entries, seed, n_jobs
+    loss, prior, numeric, n_bins, missing, unseen, max_entries, random_state, n_jobs
         As for every classifier of several class variables, see :class:`MultiBayesClassifier`. By ``prior="backoff"``
         tables with features as parents lean on those given the classes alone, see :class:`bntk.priors.Backoff`.
         ``missing="em"`` estimates the tables from all observed cells by EM.
@@ -84,7 +81,7 @@ class MDBNC(MultiBayesClassifier):
     >>> rows = bntk.datasets.asia().sample(3000, seed=1).to_pandas()
     >>> Y = rows[["lung", "bronc"]]
     >>> X = rows[["asia", "smoke", "xray", "dysp"]]
-    >>> both = bntk.MDBNC(classes="tree", features="empty").fit(X, Y)
+    >>> both = bntk.MDBNC(class_shape="tree", feature_shape="empty").fit(X, Y)
     >>> both.dag_.parents("dysp"), both.dag_.parents("xray"), both.dag_.parents("bronc")
     (('lung', 'bronc'), ('lung',), ('lung',))
     >>> both.predict(X.head(3))
@@ -97,8 +94,8 @@ class MDBNC(MultiBayesClassifier):
     """
 
     name = "mdbnc"
-    classes: str = "dag"
-    features: str = "forest"
+    class_shape: str = "dag"
+    feature_shape: str = "forest"
     bridge: str = "discard"
     max_bridge_parents: int | None = 3
     criterion: str | Score = "bic"
@@ -121,17 +118,15 @@ class MDBNC(MultiBayesClassifier):
         return dirichlet_of(self.prior)
 
     def _learn(self, counter: TableCounter, n_features: int) -> None:
-        self.search_ = learn_mdbnc(
-            counter,
-            n_features,
-            self.criterion,
-            classes=self.classes,
-            features=self.features,
+        space = spaces.mdbnc(
+            counter.names[:n_features],
+            counter.names[n_features:],
+            class_shape=self.class_shape,
+            feature_shape=self.feature_shape,
             bridge=self.bridge,
             max_bridge_parents=None if self.bridge == "all" else self.max_bridge_parents,
-            search=self.search,
-            seed=self.seed,
         )
+        self.search_ = self._find(counter, self.criterion, space, self.search)
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
         network = fit(self.search_.dag, counter.table, self._dirichlet, weights=counter.weights, missing=missing)
         self.network_ = self._backed_off(network, counter, n_features)
@@ -150,12 +145,8 @@ class MDBNC(MultiBayesClassifier):
         ]
         return BayesianNetwork(network.dag, cpts, prior=network.prior)
 
-    def _class_posterior(self) -> ClassPosterior:
-        n_features = len(self.features_.variables)
-        at = {name: i for i, name in enumerate(self.network_.names)}
-        evidence = FeatureEvidence(self.network_, n_features)
-        tables = class_tables(self.network_.cpts[n_features:], at)
-        return ClassPosterior(evidence, tables, np.zeros(1), self.max_entries)
+    def _learned(self) -> tuple[BayesianNetwork, None]:
+        return self.network_, None
 
     def _restore(self) -> None:
         super()._restore()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bntk.classifiers.multidim.composed import ComposedClassifier
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
 from bntk.classifiers.multidim.labels import Labels
-from bntk.classifiers.multidim.links import Link, LinkMaker
+from bntk.classifiers.multidim.links import ChainLink, LinkMaker
 from bntk.errors import DataError
 
 NOTHING = np.empty((0, 0), dtype=np.int64)
@@ -26,7 +26,7 @@ class BinaryRelevance(ComposedClassifier):
 
     Parameters
     ----------
-    base, n_jobs
+    estimator, n_jobs
         See :class:`ComposedClassifier`.
 
     Attributes
@@ -40,7 +40,7 @@ class BinaryRelevance(ComposedClassifier):
     >>> rows = bntk.datasets.asia().sample(1000, seed=1).to_pandas()
     >>> Y = rows[["lung", "bronc"]]
     >>> X = rows.drop(columns=Y.columns)
-    >>> model = bntk.BinaryRelevance(base=bntk.TAN()).fit(X, Y)
+    >>> model = bntk.BinaryRelevance(bntk.TAN()).fit(X, Y)
     >>> model.predict(X.iloc[:2])
       lung bronc
     0   no   yes
@@ -48,10 +48,10 @@ class BinaryRelevance(ComposedClassifier):
     """
 
     name = "br"
-    _state: ClassVar[dict[str, Any]] = {"_links": list[Link]}
+    _state: ClassVar[dict[str, Any]] = {"_links": list[ChainLink]}
 
     def _learn(self, maker: LinkMaker) -> None:
-        self._links: list[Link] = [maker.make(j) for j in range(len(self.labels_.names))]
+        self._links: list[ChainLink] = [maker.make(j) for j in range(len(self.labels_.names))]
         self.estimators_ = [link.estimator() for link in self._links]
 
     def _restore(self) -> None:
@@ -82,7 +82,7 @@ class LabelPowerset(ComposedClassifier):
 
     Parameters
     ----------
-    base, n_jobs
+    estimator, n_jobs
         See :class:`ComposedClassifier`.
 
     Attributes
@@ -103,7 +103,7 @@ class LabelPowerset(ComposedClassifier):
     """
 
     name = "lp"
-    _state: ClassVar[dict[str, Any]] = {"combinations_": NDArray[np.int64], "_link": Link}
+    _state: ClassVar[dict[str, Any]] = {"combinations_": NDArray[np.int64], "_link": ChainLink}
 
     def _learn(self, maker: LinkMaker) -> None:
         whole = np.flatnonzero((maker.codes < np.array(self.labels_.cards)[:, None]).all(axis=0))
@@ -113,7 +113,7 @@ class LabelPowerset(ComposedClassifier):
         together = self._together()
         inputs = maker.inputs if len(whole) == maker.inputs.n_rows else maker.inputs.take(whole)
         inputs = replace(inputs, targets=together.variables(self._names))
-        self._link = LinkMaker(self._base, inputs, together, which.reshape(1, -1)).make(0)
+        self._link = LinkMaker(self._prototype, inputs, together, which.reshape(1, -1)).make(0)
         self.estimator_: Any = self._link.estimator()
 
     def _together(self) -> Labels:
