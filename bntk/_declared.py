@@ -44,8 +44,8 @@ class Declared(Mapping[str, Any]):
     ----------
     package : str
         Its modules are looked at, but not those of packages in it.
-    bases : str
-        What users derive from, as ``module:class``; several are separated by blanks.
+    base : str
+        What users derive from, as ``module:class``.
     attribute : str
         Where classes say their names: a text, or several. More can be in ``aliases``.
 
@@ -56,8 +56,8 @@ class Declared(Mapping[str, Any]):
     ('BIC', True)
     """
 
-    def __init__(self, package: str, bases: str, attribute: str = "name") -> None:
-        self._package, self._bases, self._attribute = package, bases, attribute
+    def __init__(self, package: str, base: str, attribute: str = "name") -> None:
+        self._package, self._base, self._attribute = package, base, attribute
 
     @property
     def classes(self) -> dict[str, Declaration]:
@@ -96,13 +96,12 @@ class Declared(Mapping[str, Any]):
 
     def _of_users(self) -> Iterator[tuple[tuple[str, ...], Any]]:
         own = {(found.module, found.cls) for found in _declarations(self._package, self._attribute)}
-        for base in self._bases.split():
-            module, _, name = base.partition(":")
-            if module in sys.modules:  # else nobody can have derived from it
-                for cls in _below(getattr(sys.modules[module], name)):
-                    names = _names(vars(cls), self._attribute)
-                    if names and (cls.__module__, cls.__name__) not in own:
-                        yield names, cls
+        module, _, name = self._base.partition(":")
+        base = getattr(sys.modules.get(module), name, None)  # without it nobody can have derived from it
+        for cls in _below(base) if base is not None else ():
+            names = _names(vars(cls), self._attribute)
+            if names and (cls.__module__, cls.__name__) not in own:
+                yield names, cls
 
 
 def _below(base: Any) -> Iterator[Any]:
@@ -173,8 +172,5 @@ def _summary(doc: str | None) -> str:
 SCORES = Declared("bntk.learning.scores", "bntk.learning.scores.base:Score")
 SEARCHES = Declared("bntk.learning.search", "bntk.learning.search.base:Search")
 CLASSIFIERS = Declared("bntk.classifiers", "bntk.classifiers.base:BayesClassifier")
-MULTI_CLASSIFIERS = Declared(
-    "bntk.classifiers.multidim",
-    "bntk.classifiers.multidim.base:MultiBayesClassifier bntk.classifiers.multidim.composed:ComposedClassifier",
-)
+MULTI_CLASSIFIERS = Declared("bntk.classifiers.multidim", "bntk.classifiers.multidim.base:MultiTargetClassifier")
 FORMATS = Declared("bntk.io", "bntk.io.format:Format", "suffixes")

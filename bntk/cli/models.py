@@ -104,13 +104,11 @@ def _classifier(
 ) -> Any:
     kind = _kind(spec, MULTI_CLASSIFIERS if training.several else CLASSIFIERS)
     parameters, known = _parameters(spec, kind, shared, seed, used)
-    part = next((name for name in ("estimator", "base") if name in known), None)
-    if part is not None:  # made of classifiers with one class, which take what is left of the options
+    if "estimator" in known:  # made of classifiers with one class, which take what is left of the options
         base = shared.get("estimator") or ModelSpec(DEFAULT)
-        used.add("estimator")
         one_class = _kind(base, CLASSIFIERS)
         rest = {name: value for name, value in shared.items() if name not in known}
-        parameters[part] = one_class(**_parameters(base, one_class, rest, seed, used)[0])
+        parameters["estimator"] = one_class(**_parameters(base, one_class, rest, seed, used)[0])
     if "space" in known and (constraints or "max_parents" in shared):
         from bntk.learning.space import named as spaces
 
@@ -132,7 +130,7 @@ def _parameters(
             raise UsageError(f"{spec.name} has no option {name!r}{did_you_mean(name, known)}")
     chosen = {name: value for name, value in shared.items() if name in known}
     used.update(chosen)
-    drawing = {name: seed for name in ("random_state", "seed") if name in known}
+    drawing = {"random_state": seed} if "random_state" in known else {}
     return {**chosen, **drawing, **given}, known
 
 

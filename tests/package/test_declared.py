@@ -19,7 +19,7 @@ ALL = {
     "scores": (SCORES, "bntk.learning.scores.base:Score"),
     "searches": (SEARCHES, "bntk.learning.search.base:Search"),
     "classifiers": (CLASSIFIERS, "bntk.classifiers.base:BayesClassifier"),
-    "multi": (MULTI_CLASSIFIERS, "bntk.classifiers.base:RowReader"),
+    "multi": (MULTI_CLASSIFIERS, "bntk.classifiers.multidim.base:MultiTargetClassifier"),
     "formats": (FORMATS, "bntk.io.format:Format"),
 }
 

@@ -55,9 +55,10 @@ class AMODE(MultiBayesClassifier):
         By which the parents of a feature are chosen: ``"bic"``, ``"bdeu"`` or another sum over families.
     max_bridge_parents : int, optional
         Largest number of classes that are parents of one feature. With 1, inference is exact for any number of classes.
-    loss, prior, numeric, n_bins, missing, unseen, max_entries, random_state, n_jobs
-        As for every classifier of several class variables, see :class:`MultiBayesClassifier`. ``loss="subset"`` needs
-        the average of the members as one table, so that it is for few classes.
+    loss : {"hamming", "subset"}
+        What predictions minimise: the number of wrong labels (each class variable gets its most probable label), or
+        whether any is wrong (all get the labels that are jointly the most probable). ``"subset"`` needs the average of
+        the members as one table, so that it is for few classes.
 
     Attributes
     ----------
@@ -65,6 +66,8 @@ class AMODE(MultiBayesClassifier):
         The arcs from classes to features, and how they were found.
     inference_ : str
         Whether predictions are exact.
+    features_in_use_ : list of str
+        The features that have a class as a parent.
 
     Examples
     --------

@@ -58,10 +58,15 @@ class MDBNC(MultiBayesClassifier):
         than 40 classes by hill climbing); the parents of each feature among the classes by trying all sets (or, for
         very many, by the best step at a time); and the feature subgraph given these, by turns until nothing is gained.
         A name or an object is one search in :func:`bntk.spaces.mdbnc`.
-    loss, prior, numeric, n_bins, missing, unseen, max_entries, random_state, n_jobs
-        As for every classifier of several class variables, see :class:`MultiBayesClassifier`. By ``prior="backoff"``
-        tables with features as parents lean on those given the classes alone, see :class:`bntk.priors.Backoff`.
-        ``missing="em"`` estimates the tables from all observed cells by EM.
+    prior : float, "mle", "backoff" or Prior
+        The prior of the conditional probability tables. A number is added to every count (the Dirichlet parameter alpha
+        of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing. With ``"backoff"``, tables that have features as
+        parents are shrunk towards those given the classes alone, see :class:`bntk.priors.Backoff`.
+    missing : {"marginal", "em", "state"}
+        How missing features are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
+        table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values.
+        ``"state"``: missing is one more state of each feature that has missing values in the training rows. Labels may
+        be missing in ``fit``, too: a row then counts for each table in which it is complete.
 
     Attributes
     ----------

@@ -24,11 +24,6 @@ class BinaryRelevance(ComposedClassifier):
 
     Class variables may have more than two labels.
 
-    Parameters
-    ----------
-    estimator, n_jobs
-        See :class:`ComposedClassifier`.
-
     Attributes
     ----------
     estimators_ : list
@@ -79,11 +74,6 @@ class LabelPowerset(ComposedClassifier):
     """One classifier of the combinations of labels that the training rows have.
 
     A combination that was not seen has probability 0. Rows in which a label is missing are left out.
-
-    Parameters
-    ----------
-    estimator, n_jobs
-        See :class:`ComposedClassifier`.
 
     Attributes
     ----------
