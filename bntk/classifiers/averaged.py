@@ -338,28 +338,26 @@ class AveragedClassifier(BayesClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AODE(AveragedClassifier):
-    """Averaged one-dependence estimators (Webb, Boughton and Wang 2005).
+    """Averaged one-dependence estimators: the mean of all networks with one superparent (Webb, Boughton, Wang 2005).
 
-    Each member has one feature, the superparent, as a parent of all others besides the class. Their joint probabilities
-    are averaged, with those superparents only whose value in the row was seen at least ``m`` times; where there is
-    none, naive Bayes takes their place:
+    In each network, the class and one feature, the superparent, are the parents of all other features. Their joint
+    probabilities are averaged over those superparents whose value in the row occurred at least ``m`` times in the
+    training rows; where there is none, naive Bayes is used:
 
         P(c, x) = sum_i w_i P(c) P(x_i | c) prod_j P(x_j | x_i, c) / sum_i w_i.
 
-    Every member is a network with tables smoothed by ``prior``, see :meth:`member`. Missing cells are summed out
-    exactly with ``m=0``. With a threshold a superparent that is missing was not seen, so its member does not take part.
+    Every member is a network with tables smoothed by ``prior``, see :meth:`member`. Missing values are summed out
+    exactly with ``m=0``; with a larger ``m``, networks whose superparent is missing in the row are left out.
 
     Parameters
     ----------
     m : float
-        How often the superparent's value must have been seen; 0 keeps all members in all rows.
+        How often the superparent's value must occur in the training rows; with 0 all networks are averaged in all rows.
     weights : {None, "mi"}
-        Members count equally, or by the mutual information of the superparent and the class: weighted AODE (Jiang
-        and Zhang 2006).
+        The weights of the networks: equal, or the mutual information of the superparent and the class (weighted AODE,
+        Jiang and Zhang 2006).
     max_entries : int
-        Tables with more entries together are refused before they are allocated.
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The largest number of entries of all tables together; more are refused before they are allocated.
 
     Attributes
     ----------
@@ -379,6 +377,7 @@ class AODE(AveragedClassifier):
     ('smoke', 'lung')
     """
 
+    name = "aode"
     _n_superparents: ClassVar[int] = 1
 
     def member(self, superparent: str) -> BayesianNetwork:  # type: ignore[override]
@@ -388,23 +387,21 @@ class AODE(AveragedClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class A2DE(AveragedClassifier):
-    """Averaged two-dependence estimators (Webb et al. 2012): as :class:`AODE`, with two superparents in each member.
+    """Averaged two-dependence estimators: as :class:`AODE`, with two superparents in each network (Webb et al. 2012).
 
         P(c, x) = sum_ij w_ij P(c) P(x_i, x_j | c) prod_k P(x_k | x_i, x_j, c) / sum_ij w_ij.
 
-    The pairs that take part are those whose two values were seen together at least ``m`` times; where there is none,
-    AODE takes their place. The two superparents of a member play the same part, so ``prior`` smooths their joint table.
+    The average is over the pairs whose two values occurred together at least ``m`` times; where there is none, AODE is
+    used. The two superparents of a network are treated alike: ``prior`` smooths their joint table.
 
     Parameters
     ----------
     m : float
-        How often the superparents' values must have been seen together; 0 keeps all members in all rows.
+        How often the two values must occur together in the training rows; with 0 all networks are averaged in all rows.
     weights : {None, "mi"}
-        Members count equally, or by the mutual information of the pair and the class.
+        The weights of the networks: equal, or the mutual information of the pair and the class.
     max_entries : int
-        Tables with more entries together are refused before they are allocated.
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The largest number of entries of all tables together; more are refused before they are allocated.
 
     Attributes
     ----------
@@ -422,6 +419,7 @@ class A2DE(AveragedClassifier):
     ('smoke', 'xray', 'lung')
     """
 
+    name = "a2de"
     _n_superparents: ClassVar[int] = 2
 
     def member(self, one: str, other: str) -> BayesianNetwork:  # type: ignore[override]

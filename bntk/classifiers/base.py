@@ -22,7 +22,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from bntk._threads import using_threads
 from bntk.classifiers.class_labels import ClassColumn
-from bntk.classifiers.densities import Density, Gaussian, Multinomial, OfKernels, check_densities, fit_densities
+from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
+from bntk.classifiers.documenting import complete_docstring
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unsaved import refuse_unsaved
@@ -48,8 +49,10 @@ Floats = NDArray[np.float64]
 
 
 class RowReader(ClassifierMixin, BaseEstimator):
-    """What every classifier of this package is to scikit-learn: it takes rows of any kind, with missing cells."""
+    """The base of all classifiers: a scikit-learn estimator that takes data of any kind, with missing values."""
 
+    #: How the command names it; the first line of the docstring says what it is. A class with a name can be saved.
+    name: ClassVar[str]
     features_: Features
 
     #: What a fitted classifier consists of: its attributes that are written to files, and their types. Those whose
@@ -58,12 +61,21 @@ class RowReader(ClassifierMixin, BaseEstimator):
     #: Parameters without which it cannot predict; any other that a file cannot hold is left out.
     _needed_to_predict: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        complete_docstring(cls)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted classifier to one file, ``.json`` or ``.json.gz``; :func:`bntk.load` reads it.
 
-        It then predicts, explains and learns on (``partial_fit``) as before, to the last bit. A crash on the way leaves
-        the old file as it was. A parameter that a file cannot hold, such as a score of your own, is left out if it only
-        matters for fitting; ``fit`` then asks for it. A ``base`` of another package is refused.
+        What is read back predicts, explains and goes on learning (``partial_fit``) exactly as before. If writing fails,
+        a file of that name stays as it was. A parameter that a file cannot hold, such as a score of your own, is left
+        out if only ``fit`` needs it; ``fit`` then asks for it. An estimator of another package inside the classifier
+        is refused, and so is a class of your own without a ``name``.
+
+        Parameters
+        ----------
+        path : str or path
 
         Examples
         --------
@@ -135,39 +147,44 @@ class BayesClassifier(RowReader):
     Parameters
     ----------
     prior : float, "mle", "backoff" or Prior
-        For the parameters: a number is the Dirichlet alpha of every cell of every table. With ``"backoff"``, the
-        default of classifiers in which features have features as parents, tables with features as parents are shrunk
-        towards those given the class alone, see :class:`bntk.priors.Backoff`.
+        The prior of the conditional probability tables. A number is added to every count (the Dirichlet parameter alpha
+        of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing. With ``"backoff"``, tables that have features as
+        parents are shrunk towards those given the class alone, see :class:`bntk.priors.Backoff`.
     class_prior : {"empirical", "uniform"} or array_like
         The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given in the
         order of ``classes_``.
     numeric : str or mapping
-        What becomes of columns of numbers. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
-        Irani, ``"width"`` and ``"frequency"`` into ``n_bins`` intervals; ``"category"`` takes each number for a
-        state, ``"bernoulli"`` only whether it is above zero. ``"gaussian"`` and ``"kde"`` leave them numbers, with a
-        density given the class, ``"multinomial"`` takes them for counts of words. A mapping chooses by column, and
-        may give cut points.
+        How columns of numbers are modelled. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
+        Irani, ``"width"`` and ``"frequency"`` cut them into ``n_bins`` intervals, ``"category"`` makes each number a
+        state, and ``"bernoulli"`` only distinguishes numbers above zero from others. ``"gaussian"`` and ``"kde"``
+        estimate a density given the class, ``"multinomial"`` treats the columns as counts of words. A mapping chooses
+        for each column, and may give cut points.
     n_bins : int
-        Intervals for ``"width"`` and ``"frequency"``.
+        The number of intervals for ``"width"`` and ``"frequency"``.
     missing : {"marginal", "em", "state"}
-        What a missing cell means. ``"marginal"``: nothing is known; it is summed out in prediction, and a row counts
-        for each table in which it is complete. ``"em"``: the same, but the tables are estimated from all observed
-        cells by EM, which is slower and right also where it depends on other cells whether a cell is missing.
-        ``"state"``: being missing says something, and is one more state of each feature that has missing cells in the
-        training rows; the fastest, and the most accurate where cells are not missing at random.
+        How missing values are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
+        table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values,
+        which is slower, and unbiased also where it depends on other columns whether a value is missing. ``"state"``:
+        missing is one more state of each feature that has missing values in the training rows; this is the fastest,
+        and the most accurate where it is informative that a value is missing.
     unseen : {"missing", "error"}
-        What to do with a state that was not seen by ``fit``.
-    random_state : int, numpy.random.Generator or numpy.random.RandomState, optional
-        Where something is drawn at random: the same whole number gives the same classifier. None is the same as 0; from
-        a generator, a number is drawn in each ``fit``.
+        Whether a state that did not occur in ``fit`` is treated as a missing value, with a warning, or is an error.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seed of whatever is drawn at random. The same integer gives the same classifier, and None is the same as 0; from
+        a generator, a seed is drawn in each ``fit``.
     n_jobs : int, optional
-        Threads; by default those of :func:`bntk.set_threads`; -1 for all cores.
+        The number of threads; by default that of :func:`bntk.set_threads`, and -1 for all cores.
 
     Attributes
     ----------
-    classes_ : ndarray
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
     features_ : Features
         How columns become features: their states and cut points.
+    n_features_in_ : int
+        The number of columns that ``fit`` was given.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of these columns, where they have names.
     """
 
     prior: Prior | str | float = 1.0
@@ -182,7 +199,7 @@ class BayesClassifier(RowReader):
     _state: ClassVar[dict[str, Any]] = {
         "classes_": NDArray[Any],
         "features_": Features,
-        "densities_": tuple[Gaussian | Multinomial | OfKernels, ...],
+        "densities_": tuple[Gaussian | Multinomial | KernelDensities, ...],
         "_class_variable": Variable,
     }
 
@@ -208,11 +225,11 @@ class BayesClassifier(RowReader):
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
-            Missing cells are allowed, see ``missing``.
+            Missing values are allowed, see ``missing``.
         y : array_like of shape (n_rows,)
             Labels of any type; none may be missing.
         sample_weight : array_like of shape (n_rows,), optional
-            One non-negative number a row; a row of weight 0 is as good as absent, one of weight 2 as two rows.
+            One non-negative number per row; a row of weight 0 is ignored, and one of weight 2 counts as two rows.
         """
         with using_threads(self.n_jobs):
             return self._fit(X, y, sample_weight, None)
@@ -220,15 +237,15 @@ class BayesClassifier(RowReader):
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from more rows: the counts are added to those so far, exactly as if all rows had come at once.
+        """Learn from more rows: their counts are added, exactly as if all rows had been given at once.
 
-        The first call is a ``fit``. What it chose (states, cut points, the structure) is kept by the later ones: a
-        state that it has not seen is taken as missing, unless the column is categorical and declares it.
+        The first call is a ``fit``. The states, the cut points and the structure that it found are kept by later calls:
+        a state that did not occur in it is treated as missing, unless the column is categorical and declares it.
 
         Parameters
         ----------
         classes : array_like, optional
-            All the classes that will come, where the first rows do not have them all. Later calls may leave it out.
+            All classes, where the rows of the first call do not have them all. Later calls may leave it out.
         """
         with using_threads(self.n_jobs):
             if not hasattr(self, "classes_"):
@@ -321,7 +338,7 @@ class BayesClassifier(RowReader):
     def log_joint(self, X: Any) -> Floats:
         """The log of the joint probability of each class and the observed features of a row, shape (n_rows, n_classes).
 
-        Missing cells are summed out. Where numbers are modelled by densities it is a log density.
+        Missing values are summed out. Where numbers are modelled by densities it is a log density.
         """
         with using_threads(self.n_jobs):
             rows = self._read(X)
@@ -343,7 +360,7 @@ class BayesClassifier(RowReader):
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class in each row, shape (n_rows, n_classes), in the order of ``classes_``.
 
-        Missing cells are summed out exactly; a row that is impossible in every class gets equal probabilities.
+        Missing values are summed out exactly; a row that is impossible in every class gets equal probabilities.
         """
         return np.exp(self.predict_log_proba(X))
 
@@ -353,12 +370,12 @@ class BayesClassifier(RowReader):
         Parameters
         ----------
         costs : array_like of shape (n_classes, n_classes), optional
-            ``costs[i][j]`` is what it costs to say class j when it is class i, in the order of ``classes_``.
+            ``costs[i][j]`` is the cost of predicting class j where class i is true, in the order of ``classes_``.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Of equally good classes the first one in ``classes_``.
+            Ties are broken by the order of ``classes_``.
         """
         check_is_fitted(self)
         if costs is None:
@@ -369,7 +386,7 @@ class BayesClassifier(RowReader):
         return self.classes_[np.argmin(self.predict_proba(X) @ matrix, axis=1)]
 
     def explain(self, X: Any, of: Any = None, against: Any = None) -> pd.DataFrame:
-        """What each feature of one row adds to the log odds of one class against another.
+        """What each feature of one row contributes to the log odds of one class against another.
 
         Parameters
         ----------
@@ -381,7 +398,7 @@ class BayesClassifier(RowReader):
         -------
         data frame
             A row for the class prior and one for each feature, with the columns ``state`` and ``log_odds``; these sum
-            to the log odds of the two classes. Features that say nothing are left out, the others are sorted by size.
+            to the log odds of the two classes. Features without effect are left out, the others are sorted by size.
         """
         from bntk.classifiers.explain import explain_row
 
@@ -412,17 +429,23 @@ class BayesClassifier(RowReader):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(BayesClassifier):
-    """A classifier that is one network: a space of legal structures, a score, and a search.
+    """A classifier that is one Bayesian network: a space of legal structures, a score, and a search.
+
+    A class that derives from it says which structures are legal, in ``_space(features, target)``, and may have the
+    parameters ``criterion`` and ``search``.
 
     Attributes
     ----------
     network_ : BayesianNetwork
-        Over the discrete features and the class; answers any query, not just of the class.
+        The network over the discrete features and the class; it answers any query, not only for the class.
     dag_ : DAG
+        The structure of ``network_``.
     search_ : SearchResult
-        How the structure was found.
+        How the structure was found, and its score.
     features_in_use_ : list of str
-        The features on which the class can depend when all others are known, and the continuous ones.
+        The features on which the class depends when all others are known, and the continuous ones.
+    target_name_ : str
+        The name of the class variable: that of ``y`` where it has one, else ``class``.
     """
 
     prior: Prior | str | float = "backoff"

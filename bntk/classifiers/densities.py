@@ -49,7 +49,7 @@ def fit_densities(
         elif kind == "gaussian":
             empty = Gaussian(columns, *np.zeros((3, len(columns.names), n_classes)))
         else:
-            empty = OfKernels(columns, tuple(KernelDensity.empty(n_classes) for _ in columns.names))
+            empty = KernelDensities(columns, tuple(KernelDensity.empty(n_classes) for _ in columns.names))
         found.append(empty.updated(numbers, classes, weights))
     return tuple(found)
 
@@ -222,7 +222,7 @@ class Multinomial:
 
 
 @dataclass(frozen=True, eq=False)
-class OfKernels:
+class KernelDensities:
     """A kernel density for each feature."""
 
     columns: Columns
@@ -238,13 +238,13 @@ class OfKernels:
         if len(self.features) != len(self.columns.names) or len(sizes) != 1:
             raise DataError("there must be a density for each feature, all for the same classes")
 
-    def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> OfKernels:
+    def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> KernelDensities:
         """The points of more rows added."""
         own = self.columns.of(numbers)
         more = run_parallel(
             lambda pair: pair[0].updated(pair[1], classes, weights), zip(self.features, own, strict=True)
         )
-        return OfKernels(self.columns, tuple(more))
+        return KernelDensities(self.columns, tuple(more))
 
     def log_density(self, numbers: Floats) -> Floats:
         """The sum of the log densities of the features."""
@@ -260,4 +260,4 @@ def _row_spans(numbers: Floats) -> list[tuple[int, int]]:
 
 
 #: What ``numeric`` calls the densities, in the order in which a classifier has them.
-_KINDS = {"gaussian": Gaussian, "kde": OfKernels, "multinomial": Multinomial}
+_KINDS = {"gaussian": Gaussian, "kde": KernelDensities, "multinomial": Multinomial}

@@ -32,17 +32,12 @@ class NaiveBayes(NetworkClassifier):
     """Naive Bayes: the class is the only parent of every feature (Minsky 1961).
 
     With ``numeric="gaussian"`` it is Gaussian naive Bayes, with ``"kde"`` the flexible naive Bayes of John and Langley
-    (1995), with ``"bernoulli"`` and ``"multinomial"`` the two event models for words in documents; a mapping mixes them
-    by column. A missing cell adds nothing, which is exact.
-
-    Parameters
-    ----------
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+    (1995), with ``"bernoulli"`` and ``"multinomial"`` the two event models for words in documents; a mapping chooses
+    one for each column. A missing value is ignored, which is the same as summing it out.
 
     Notes
     -----
-    ``prior`` smooths the class probabilities, too. So ``NaiveBayes(numeric="gaussian", prior="mle")`` gives the
+    ``prior`` smooths the class probabilities as well. So ``NaiveBayes(numeric="gaussian", prior="mle")`` gives the
     probabilities of scikit-learn's ``GaussianNB``; its ``MultinomialNB`` and ``BernoulliNB`` smooth the features alone,
     which is ``prior=alpha`` with the relative frequencies of the classes as ``class_prior``. The bandwidth of ``"kde"``
     is explained in ``bntk.classifiers.kde``.
@@ -64,6 +59,7 @@ class NaiveBayes(NetworkClassifier):
     array(['play', 'play', 'stay', 'stay'], dtype='<U4')
     """
 
+    name = "nb"
     prior: Prior | str | float = 1.0
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:

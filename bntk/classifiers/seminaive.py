@@ -24,20 +24,18 @@ class SemiNaiveBayes(StepwiseClassifier):
     ----------
     search : {"fssj", "bsej", "filter"} or Search
         ``"fssj"`` (forward sequential selection and joining) begins without features and brings in one at each step,
-        alone or into a group. ``"bsej"`` (backward sequential elimination and joining) begins with naive Bayes and
-        leaves out a feature, or joins two groups, at each step. Both are wrappers: they predict with each structure.
-        ``"filter"`` goes the way of ``"bsej"`` by a local measure, without predictions: a feature goes out when its
-        mutual information with the class is not worth the parameters that it costs, and two groups are joined when
-        their mutual information given the class is. The best of both is done first.
+        by itself or as a member of a group. ``"bsej"`` (backward sequential elimination and joining) begins with naive
+        Bayes and leaves out a feature, or joins two groups, at each step. Both are wrappers: they predict with each
+        structure. ``"filter"`` takes the steps of ``"bsej"`` without predictions: a feature is left out when its mutual
+        information with the class does not outweigh the penalty of its parameters, and two groups are joined when their
+        mutual information given the class does. The better of the two is done first.
     criterion : str or Score, optional
-        What a step must improve. By default the accuracy in ten folds; for ``"filter"`` BIC, whose two parts are the
-        information and the price of parameters.
+        The score that steps must improve. By default the accuracy in ten folds; for ``"filter"`` BIC, whose two parts
+        are the information and the penalty of parameters.
     epsilon : float
-        The least gain of a step, in units of the score.
+        A step must improve the score by at least this much.
     max_parents : int, optional
-        The most parents of a feature, the class included: as many features can be in a group.
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The largest number of parents of a feature, the class included: as many features can be in a group.
 
     Examples
     --------
@@ -53,6 +51,7 @@ class SemiNaiveBayes(StepwiseClassifier):
     (1.0, True)
     """
 
+    name = "semi"
     search: str | Search = "fssj"
     max_parents: int | None = None
 

@@ -33,11 +33,12 @@ class StepwiseClassifier(NetworkClassifier):
     Parameters
     ----------
     criterion : str or Score, optional
-        By default :class:`~bntk.scores.Accuracy` in ten stratified folds for searches that go by steps, with the
-        classifier's ``prior`` where that is a number, and its ``random_state``.
+        The score that the structure maximises. By default :class:`~bntk.scores.Accuracy` in ten stratified folds for
+        searches that go by steps, with the classifier's ``prior`` where that is a number, and its ``random_state``.
     search : str or Search
+        A search by name or as an object.
     epsilon : float
-        For searches that go by steps: the least gain of a step.
+        For searches that go by steps: a step must improve the score by at least this much.
     """
 
     criterion: str | Score | None = None

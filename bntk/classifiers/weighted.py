@@ -73,10 +73,10 @@ class MANB(_DiscreteNaiveBayes):
 
     Parameters
     ----------
+    prior : float or Prior
+        The prior of the conditional probability tables: a number is added to every count. It must be positive.
     arc_prior : float, mapping, or array_like
         The prior probability of an arc from the class to a feature; a mapping or an array gives one for each feature.
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
 
     Attributes
     ----------
@@ -92,6 +92,7 @@ class MANB(_DiscreteNaiveBayes):
     {'asia': 0.04, 'smoke': 1.0, 'xray': 1.0}
     """
 
+    name = "manb"
     arc_prior: float | Mapping[str, float] | ArrayLike = 0.5
 
     _state: ClassVar[dict[str, Any]] = {"arc_posteriors_": Any}  # a Series
@@ -157,18 +158,16 @@ class AWNB(_WeightedNaiveBayes):
 
         theta_ijk ^ w_i / sum_k theta_ijk ^ w_i,
 
-    as in R's bnclassify; a weight of 0 makes a feature say nothing, one of 1 leaves its table alone. (With Hall's plain
-    exponents, without the sum, the class probabilities differ: the sums depend on the class.)
+    as in R's bnclassify; a feature of weight 0 is ignored, and the table of one of weight 1 is not changed. (With
+    Hall's plain exponents, without the sum, the class probabilities differ: the sums depend on the class.)
 
     Parameters
     ----------
     n_trees : int
-        Bootstrap samples, each with an unpruned tree: scikit-learn's, by entropy, on one indicator a state. R's
-        bnclassify uses rpart, whose trees split sets of states and stop earlier, so that weights differ.
+        The number of bootstrap samples, each with an unpruned tree: scikit-learn's, by entropy, on one indicator per
+        state. R's bnclassify uses rpart, whose trees split sets of states and stop earlier, so that weights differ.
     weights : mapping or array_like, optional
-        The weights themselves, one for each feature, in place of those from trees.
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The weights themselves, one for each feature, instead of those from trees.
 
     Attributes
     ----------
@@ -184,6 +183,7 @@ class AWNB(_WeightedNaiveBayes):
     'either'
     """
 
+    name = "awnb"
     n_trees: int = 10
     weights: Mapping[str, float] | ArrayLike | None = None
 
@@ -285,18 +285,17 @@ class WANBIA(_WeightedNaiveBayes):
 
         sum over rows of log P(c | x; w)  -  regularization / 2 sum_i (w_i - 1)^2.
 
-    The sum is concave in w, so that there is no other maximum than the one that L-BFGS-B finds. A missing cell adds
-    nothing to its row.
+    The sum is concave in w, so that L-BFGS-B finds its only maximum. A missing value is ignored.
 
     Parameters
     ----------
+    prior : float or Prior
+        The prior of the conditional probability tables: a number is added to every count. It must be positive.
     bounds : tuple of two floats, or None
         The least and the greatest weight; None for no bounds. Without bounds, give a ``regularization``: where classes
         can be told apart without error there is no finite maximum.
     regularization : float
-        How strongly weights are held at 1, those of naive Bayes.
-    prior, class_prior, numeric, n_bins, missing, unseen, random_state, n_jobs
-        As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
+        How strongly weights are shrunk towards 1, which is naive Bayes.
 
     Attributes
     ----------
@@ -306,8 +305,8 @@ class WANBIA(_WeightedNaiveBayes):
         That of the rows of ``fit``, with these weights.
     network_ : BayesianNetwork
         Naive Bayes *without* weights. Tables to a power do not sum to one, and normalised as in :class:`AWNB` they give
-        other class probabilities (unless the class prior is bent to make up for it). ``predict_proba``, ``log_joint``
-        and ``explain`` use the weights.
+        other class probabilities, because the sums depend on the class. ``predict_proba``, ``log_joint`` and
+        ``explain`` use the weights.
 
     Examples
     --------
@@ -319,6 +318,7 @@ class WANBIA(_WeightedNaiveBayes):
     {'xray': 0.52, 'again': 0.52}
     """
 
+    name = "wanbia"
     bounds: tuple[float, float] | None = (0.0, 1.0)
     regularization: float = 0.0
 

@@ -23,6 +23,8 @@ Family = tuple[Variable, ...]
 #: Contingency tables by the names of their variables, which are in the order of the axes.
 Tables = Mapping[tuple[str, ...], NDArray[Any]]
 
+__all__ = ["BDeu", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
+
 
 class Prior(ABC):
     """What every prior can be asked for: the pseudo-counts alpha_ijk of families.

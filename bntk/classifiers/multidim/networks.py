@@ -13,18 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bntk.classifiers.multidim.base import MultiBayesClassifier
-from bntk.classifiers.multidim.evidence import FeatureEvidence, class_tables
-from bntk.classifiers.multidim.posterior import ClassPosterior
-from bntk.classifiers.multidim.structure import learn_mdbnc
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import fit
 from bntk.learning.scores import Score
 from bntk.learning.search import Search, SearchResult
+from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
 
 
@@ -35,12 +32,12 @@ class MDBNC(MultiBayesClassifier):
     Arcs among the classes are the class subgraph, arcs from classes to features the bridge, and arcs among features the
     feature subgraph; no arc leads from a feature into a class. Two well known kinds are settings:
 
-    - multi-dimensional naive Bayes: ``MDBNC(classes="empty", features="empty")``;
-    - multi-dimensional tree-augmented naive Bayes: ``MDBNC(classes="tree", features="tree")``.
+    - multi-dimensional naive Bayes: ``MDBNC(class_shape="empty", feature_shape="empty")``;
+    - multi-dimensional tree-augmented naive Bayes: ``MDBNC(class_shape="tree", feature_shape="tree")``.
 
     Parameters
     ----------
-    classes, features : {"empty", "tree", "forest", "polytree", "dag"}
+    class_shape, feature_shape : {"empty", "tree", "forest", "polytree", "dag"}
         Shapes of the class and the feature subgraph. With a tree, a forest or no arcs at all among the classes and
         ``max_bridge_parents=1``, inference is exact for any number of classes.
     bridge : {"discard", "optional", "all"}
@@ -58,10 +55,15 @@ class MDBNC(MultiBayesClassifier):
         than 40 classes by hill climbing); the parents of each feature among the classes by trying all sets (or, for
         very many, by the best step at a time); and the feature subgraph given these, by turns until nothing is gained.
         A name or an object is one search in :func:`bntk.spaces.mdbnc`.
-    loss, prior, numeric, n_bins, missing, unseen, max_entries, seed, n_jobs
-        As for every classifier of several class variables, see :class:`MultiBayesClassifier`. By ``prior="backoff"``
-        tables with features as parents lean on those given the classes alone, see :class:`bntk.priors.Backoff`.
-        ``missing="em"`` estimates the tables from all observed cells by EM.
+    prior : float, "mle", "backoff" or Prior
+        The prior of the conditional probability tables. A number is added to every count (the Dirichlet parameter alpha
+        of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing. With ``"backoff"``, tables that have features as
+        parents are shrunk towards those given the classes alone, see :class:`bntk.priors.Backoff`.
+    missing : {"marginal", "em", "state"}
+        How missing features are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
+        table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values.
+        ``"state"``: missing is one more state of each feature that has missing values in the training rows. Labels may
+        be missing in ``fit``, too: a row then counts for each table in which it is complete.
 
     Attributes
     ----------
@@ -81,7 +83,7 @@ class MDBNC(MultiBayesClassifier):
     >>> rows = bntk.datasets.asia().sample(3000, seed=1).to_pandas()
     >>> Y = rows[["lung", "bronc"]]
     >>> X = rows[["asia", "smoke", "xray", "dysp"]]
-    >>> both = bntk.MDBNC(classes="tree", features="empty").fit(X, Y)
+    >>> both = bntk.MDBNC(class_shape="tree", feature_shape="empty").fit(X, Y)
     >>> both.dag_.parents("dysp"), both.dag_.parents("xray"), both.dag_.parents("bronc")
     (('lung', 'bronc'), ('lung',), ('lung',))
     >>> both.predict(X.head(3))
@@ -93,8 +95,9 @@ class MDBNC(MultiBayesClassifier):
     [(3000, 2), (3000, 2)]
     """
 
-    classes: str = "dag"
-    features: str = "forest"
+    name = "mdbnc"
+    class_shape: str = "dag"
+    feature_shape: str = "forest"
     bridge: str = "discard"
     max_bridge_parents: int | None = 3
     criterion: str | Score = "bic"
@@ -109,26 +112,20 @@ class MDBNC(MultiBayesClassifier):
         super()._check_options()
 
     def _learn(self, counter: TableCounter, n_features: int) -> None:
-        self.search_ = learn_mdbnc(
-            counter,
-            n_features,
-            self.criterion,
-            classes=self.classes,
-            features=self.features,
+        space = spaces.mdbnc(
+            counter.names[:n_features],
+            counter.names[n_features:],
+            class_shape=self.class_shape,
+            feature_shape=self.feature_shape,
             bridge=self.bridge,
             max_bridge_parents=None if self.bridge == "all" else self.max_bridge_parents,
-            search=self.search,
-            seed=self.seed,
         )
+        self.search_ = self._find(counter, self.criterion, space, self.search)
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
         self.network_ = fit(self.search_.dag, counter, self._prior, missing=missing)
 
-    def _class_posterior(self) -> ClassPosterior:
-        n_features = len(self.features_.variables)
-        at = {name: i for i, name in enumerate(self.network_.names)}
-        evidence = FeatureEvidence(self.network_, n_features)
-        tables = class_tables(self.network_.cpts[n_features:], at)
-        return ClassPosterior(evidence, tables, np.zeros(1), self.max_entries)
+    def _learned(self) -> tuple[BayesianNetwork, None]:
+        return self.network_, None
 
     def _restore(self) -> None:
         super()._restore()

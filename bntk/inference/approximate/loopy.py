@@ -131,27 +131,7 @@ class LoopyProgram:
 
     @cached_property
     def _graph(self) -> Any:
-        from bntk.inference.approximate.loopy_kernels import Graph
-
-        scopes = [scope for scope, _ in self._tables]
-        variable = np.array([v for scope in scopes for v in scope], dtype=np.int64)
-        factor = np.repeat(np.arange(len(scopes)), [len(scope) for scope in scopes])
-        strides = [step // table.itemsize for _, table in self._tables for step in table.strides]
-        cards = np.array(self.cards, dtype=np.int64)
-        sizes = [table.size for _, table in self._tables]
-        return Graph(
-            cards=cards,
-            state_start=_starts(cards)[:-1],
-            edge_start=_starts([len(scope) for scope in scopes]),
-            edge_variable=variable,
-            edge_factor=factor.astype(np.int64),
-            edge_stride=np.array(strides, dtype=np.int64),
-            message_start=_starts(cards[variable]),
-            near_start=_starts(np.bincount(variable, minlength=cards.size)),
-            near=np.argsort(variable, kind="stable"),
-            table_start=_starts(sizes),
-            tables=np.concatenate([np.empty(0), *(table.ravel() for _, table in self._tables)]),
-        )
+        return factor_graph([scope for scope, _ in self._tables], self.cards, [table for _, table in self._tables])
 
     def calibrate(
         self,
@@ -321,6 +301,30 @@ class LoopyProgram:
         if not all(entries):
             return -math.inf
         return self._log_constant + math.fsum(map(math.log, entries))
+
+
+def factor_graph(scopes: Sequence[tuple[int, ...]], cards: Sequence[int], tables: Sequence[Floats] = ()) -> Any:
+    """The factor graph of tables in C order with these scopes, for the kernels."""
+    from bntk.inference.approximate.loopy_kernels import Graph
+
+    variable = np.array([v for scope in scopes for v in scope], dtype=np.int64)
+    factor = np.repeat(np.arange(len(scopes)), [len(scope) for scope in scopes])
+    shapes = [[cards[v] for v in scope] for scope in scopes]
+    strides = [math.prod(shape[axis + 1 :]) for shape in shapes for axis in range(len(shape))]
+    states = np.array(cards, dtype=np.int64)
+    return Graph(
+        cards=states,
+        state_start=_starts(states)[:-1],
+        edge_start=_starts([len(scope) for scope in scopes]),
+        edge_variable=variable,
+        edge_factor=factor.astype(np.int64),
+        edge_stride=np.array(strides, dtype=np.int64),
+        message_start=_starts(states[variable]),
+        near_start=_starts(np.bincount(variable, minlength=states.size)),
+        near=np.argsort(variable, kind="stable"),
+        table_start=_starts([math.prod(shape) for shape in shapes]),
+        tables=np.concatenate([np.empty(0), *(table.ravel() for table in tables)]),
+    )
 
 
 def loopy_network(network: BayesianNetwork) -> LoopyProgram:

@@ -60,6 +60,7 @@ class GreedyAdditions(StepwiseSearch):
     ['start', 'add tub -> either', 'add either -> xray']
     """
 
+    name = "additions"
     both_directions: bool = True
 
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
@@ -81,6 +82,8 @@ class SuperparentAdditions(StepwiseSearch):
     epsilon, max_iter, time_budget
         As for every :class:`StepwiseSearch`.
     """
+
+    name = "superparent"
 
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
         return _Superparents(evaluator, space, start, both_directions=True)
@@ -149,6 +152,8 @@ class BestStar(Search):
 
     Every legal structure is evaluated. Of equal ones the first is taken.
     """
+
+    name = "star"
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False

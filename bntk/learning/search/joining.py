@@ -60,6 +60,8 @@ class ForwardJoining(StepwiseSearch):
     ['start', 'join b to a']
     """
 
+    name = "fssj"
+
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
         return _Inclusions(evaluator, space, space.start() if start is None else start, type(self).__name__)
 
@@ -76,6 +78,8 @@ class BackwardJoining(StepwiseSearch):
     epsilon, max_iter, time_budget
         As for every :class:`StepwiseSearch`.
     """
+
+    name = "bsej"
 
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
         if start is None:

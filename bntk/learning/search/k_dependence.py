@@ -129,6 +129,8 @@ class KDependence(Search):
     ('lung', 'either')
     """
 
+    name = "kdb"
+    aliases = ("sahami",)
     k: int = 2
 
     def run(

@@ -84,6 +84,7 @@ class K2Search(Search):
     ('sprinkler', 'rain')
     """
 
+    name = "k2"
     order: Sequence[str] | None = None
     max_parents: int | None = None
     time_budget: float | None = None
@@ -180,6 +181,7 @@ class OrderSearch(Search):
     True
     """
 
+    name = "order"
     max_parents: int | None = None
     candidates: int = 12
     restarts: int = 3

@@ -1,8 +1,12 @@
 # mypy: allow-untyped-defs, allow-untyped-decorators, no-check-untyped-defs
-"""Loopy belief propagation where every row has its own tables. Arrays are trusted: callers have checked them.
+"""Loopy belief propagation in log space, where every row has its own tables. Arrays are trusted: callers have checked.
 
-All numbers are logs. Each variable keeps the sum of its messages, so that what it says to one factor is a difference,
-and an update takes time in proportion to the factor's table alone, however many factors the variable has.
+The graph is that of :mod:`bntk.inference.approximate.loopy_kernels`, whose messages are plain numbers: two
+multiplications per entry, for tables that all rows share. Here a row's table is itself the product of what hundreds of
+observed variables say, and its entries differ by more than a plain number can hold, so that every sum is one of logs.
+
+Each variable keeps the sum of its messages, so that what it says to one factor is a difference, and an update takes
+time in proportion to the factor's table alone, however many factors the variable has.
 """
 
 from __future__ import annotations
