@@ -136,9 +136,9 @@ def fit_em(
     Returns
     -------
     BayesianNetwork
-        With the expected counts behind its tables; :func:`em_result` tells how EM went. It cannot be updated with more
-        rows, because they would change what is expected of the earlier ones: fit all rows again, and give this network
-        as the start. After an interrupt (Ctrl-C), the network of the last finished iteration.
+        With the expected counts behind its tables; its ``report`` is the :class:`EMResult`. It cannot be updated with
+        more rows, because they would change what is expected of the earlier ones: fit all rows again, and give this
+        network as the start. After an interrupt (Ctrl-C), the network of the last finished iteration.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def fit_em(
     P(rain)
     no  yes
     0.4 0.6
-    >>> em_result(bn).converged
+    >>> bn.report.converged
     True
 
     A hidden variable is declared, and has no column:
@@ -156,7 +156,7 @@ def fit_em(
     >>> import bntk
     >>> mixture = fit_em("kind -> a; kind -> b", {"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]}, n_starts=3,
     ...                  variables=[bntk.Variable("kind", ["one", "other"])])
-    >>> round(em_result(mixture).log_likelihood, 2)
+    >>> round(mixture.report.log_likelihood, 2)
     -2.77
     """
     dag = DAG.parse(dag) if isinstance(dag, str) else dag
@@ -173,11 +173,6 @@ def fit_em(
                 break
     best = max(climbs, key=lambda climb: climb.objectives[-1])
     return best.network(dag, rows, tuple(climb.objectives[-1] for climb in climbs))
-
-
-def em_result(network: BayesianNetwork) -> EMResult | None:
-    """How EM came to the tables of a network; None unless it made them. The same as ``network.em_result``."""
-    return network.em_result
 
 
 # ---- what users may give -----------------------------------------------------------------------------------------
@@ -378,7 +373,7 @@ class _Climb:
         parts = zip(rows.families, self.tables, self.counts, strict=True)
         # Without a prior the network refuses to be updated, which expected counts do not allow.
         network = BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counts) for f, values, counts in parts])
-        network._cache["em_result"] = EMResult(
+        report = EMResult(
             self.log_likelihoods[-1],
             self.iterations,
             self.converged,
@@ -388,7 +383,7 @@ class _Climb:
             tuple(self.log_likelihoods),
             starts,
         )
-        return network
+        return network._with_report(report)
 
 
 def _climb(rows: IncompleteRows, tables: list[Floats], max_iter: int, tolerance: float, bar: Any) -> _Climb:

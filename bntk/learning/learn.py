@@ -51,8 +51,8 @@ def learn(
 ) -> BayesianNetwork:
     """Learn a network: its structure by a search, then its parameters.
 
-    The search's own report (score, trace, families evaluated, seconds) stays with the network as its
-    ``search_result``. :func:`learn_structure` returns it without estimating parameters.
+    The network's ``report`` is the :class:`~bntk.search.SearchResult` of the search: score, trace, families evaluated,
+    seconds. :func:`learn_structure` returns it without estimating parameters.
 
     Parameters
     ----------
@@ -94,8 +94,7 @@ def learn(
     >>> bn = learn(rows, "bic")
     >>> bn.dag.is_equivalent(bntk.datasets.sprinkler().dag)
     True
-    >>> found = bn.search_result
-    >>> found.exact, round(found.score, 1)
+    >>> bn.report.exact, round(bn.report.score, 1)
     (True, -3806.3)
 
     Constraints are a space:
@@ -109,8 +108,7 @@ def learn(
     counter, space = _as_counter(data, weights, variables, space)
     found = _search(counter, rule, space, search, start, seed, progress)
     network = fit(found.dag, counter, default_prior(rule) if prior is None else prior)
-    network._cache["search_result"] = found
-    return network
+    return network._with_report(found)
 
 
 def learn_structure(

@@ -27,7 +27,7 @@ from bntk.graph.dag import DAG
 from bntk.learning import scores
 from bntk.learning.completion import hard_completion, soft_completion
 from bntk.learning.counts import TableCounter
-from bntk.learning.em import IncompleteRows, column_names, em_result, fit_em, incomplete_table, log_product
+from bntk.learning.em import EMResult, IncompleteRows, column_names, fit_em, incomplete_table, log_product
 from bntk.learning.learn import default_prior, learn_structure
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Prior, as_prior
@@ -64,12 +64,15 @@ class StructuralEMResult:
     interrupted : bool
     rounds : tuple of Round
         The start, and every structure that was accepted after it. The objective rises from each to the next.
+    em : EMResult
+        How EM came to the tables of the last structure.
     """
 
     objective: float
     converged: bool
     interrupted: bool
     rounds: tuple[Round, ...] = field(repr=False)
+    em: EMResult = field(repr=False)
 
     def trace_frame(self) -> pd.DataFrame:
         """The rounds as a data frame with the columns ``arcs``, ``objective`` and ``log_likelihood``."""
@@ -81,7 +84,7 @@ class StructuralEMResult:
 
 def structural_em(
     data: Any,
-    score: str | Score = "bic",
+    score: str | Score = "bdeu",
     space: Space | None = None,
     search: str | Search = "auto",
     prior: Prior | str | float | Mapping[str, ArrayLike] | None = None,
@@ -141,7 +144,7 @@ def structural_em(
     Returns
     -------
     BayesianNetwork
-        ``structural_em_result`` tells how it was found. An interrupt (Ctrl-C) returns the last accepted network.
+        Its ``report`` is the :class:`StructuralEMResult`. An interrupt (Ctrl-C) returns the last accepted network.
 
     Examples
     --------
@@ -153,7 +156,7 @@ def structural_em(
     >>> bn = structural_em(rows)
     >>> bn.dag.is_equivalent(true.dag)
     True
-    >>> structural_em_result(bn).trace_frame()["objective"].is_monotonic_increasing
+    >>> bn.report.trace_frame()["objective"].is_monotonic_increasing
     True
     """
     rule = scores.by_name(score)
@@ -174,12 +177,6 @@ def structural_em(
         return soft_completion(network, table, row_weights, max_completions=max_completions, seed=seed)
 
     return _alternate(task, first, search, complete, max_rounds, progress)
-
-
-def structural_em_result(network: BayesianNetwork) -> StructuralEMResult | None:
-    """How structural EM found a network; None unless it did."""
-    found: StructuralEMResult | None = network._cache.get("structural_em_result")
-    return found
 
 
 # ---- what users may give -----------------------------------------------------------------------------------------
@@ -251,8 +248,7 @@ def _alternate(
             # Tables without zeros, so that no row is impossible.
             begin = fit(found.dag, counter, BDeu(1.0))
             candidate, reached = task.estimate(found.dag, begin)
-            em = em_result(candidate)
-            interrupted = found.interrupted or (em is not None and em.interrupted)
+            interrupted = found.interrupted or _em_report(candidate).interrupted
             gain = reached.objective - rounds[-1].objective
             converged = not interrupted and not gain > task.tolerance * abs(reached.objective)
             if converged or interrupted:
@@ -261,6 +257,10 @@ def _alternate(
             rounds.append(reached)
     except KeyboardInterrupt:
         interrupted = True
-    result = StructuralEMResult(rounds[-1].objective, converged, interrupted, tuple(rounds))
-    network._cache["structural_em_result"] = result
-    return network
+    em = _em_report(network)
+    return network._with_report(StructuralEMResult(rounds[-1].objective, converged, interrupted, tuple(rounds), em))
+
+
+def _em_report(network: BayesianNetwork) -> EMResult:
+    assert isinstance(network.report, EMResult)
+    return network.report
