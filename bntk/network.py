@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from bntk.learning.em import EMResult
     from bntk.learning.priors import Prior
     from bntk.learning.search.base import SearchResult
+    from bntk.learning.structural_em import StructuralEMResult
 
-#: Keys of the cache that hold reports of learning.
-_REPORTS = frozenset({"search_result", "em_result", "structural_em_result"})
+    Report: TypeAlias = SearchResult | EMResult | StructuralEMResult
 
 
 class BayesianNetwork:
@@ -60,6 +61,8 @@ class BayesianNetwork:
     -2.1611
     """
 
+    _report: Report | None = None
+
     def __init__(
         self,
         dag: DAG | str,
@@ -73,7 +76,7 @@ class BayesianNetwork:
         self._cpts = _ordered_cpts(self._dag, cpts)
         self._prior, self._prior_counts = prior, dict(prior_counts or {})
         self._positions = None if positions is None else _checked_positions(self._dag, positions)
-        # What upper layers derive from this network and want to keep, by their own keys.
+        # What upper layers derive from this network and want to keep, by their own keys; it can be computed again.
         self._cache: dict[Any, Any] = {}
 
     @classmethod
@@ -142,16 +145,32 @@ class BayesianNetwork:
         return None if self._positions is None else dict(self._positions)
 
     @property
-    def search_result(self) -> SearchResult | None:
-        """How :func:`bntk.learn` found the structure (score, trace, families evaluated, seconds); else None."""
-        found: SearchResult | None = self._cache.get("search_result")
-        return found
+    def report(self) -> Report | None:
+        """How the network was learned, or None if it was not, or only by counting (:func:`bntk.fit`).
 
-    @property
-    def em_result(self) -> EMResult | None:
-        """How :func:`bntk.fit_em` came to the tables (log-likelihoods, iterations, convergence); else None."""
-        found: EMResult | None = self._cache.get("em_result")
-        return found
+        - from :func:`bntk.learn`, a :class:`~bntk.search.SearchResult`: score, trace, families evaluated, seconds;
+        - from :func:`bntk.fit_em`, an ``EMResult``: log-likelihood, iterations, convergence;
+        - from :func:`bntk.structural_em`, a ``StructuralEMResult``: objective, rounds, and the report of its last EM.
+
+        It is that of the call that made this network. So a structure that was found by a search and then fitted by EM
+        has the report of EM, and the report of the search stays with the network that the search returned. Networks
+        that methods derive from this one, such as :meth:`update`, have none. It is kept by pickling, not by
+        :meth:`save`.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> found = bntk.learn(bntk.datasets.sprinkler().sample(500, seed=1), "bic")
+        >>> found.report.exact, bntk.datasets.sprinkler().report
+        (True, None)
+        """
+        return self._report
+
+    def _with_report(self, report: Report) -> BayesianNetwork:
+        """The same network, with a report of how it was learned."""
+        twin = copy.copy(self)
+        twin._report = report
+        return twin
 
     def variable(self, name: str) -> Variable:
         """The variable of that name."""
@@ -809,8 +828,7 @@ class BayesianNetwork:
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        # Reports of how the network was learned stay; what can be computed again does not.
-        return {**self.__dict__, "_cache": {k: v for k, v in self._cache.items() if k in _REPORTS}}
+        return {**self.__dict__, "_cache": {}}  # what can be computed again is not kept
 
     def __repr__(self) -> str:
         def plural(n: int, word: str) -> str:

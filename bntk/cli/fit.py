@@ -39,7 +39,7 @@ def _add_options(parser: ArgumentParser) -> None:
 
 
 def _run(options: Namespace) -> None:
-    from bntk.learning.em import em_result
+    from bntk.learning.em import EMResult
 
     check_can_be_written(options.output, tuple(FORMATS), packed=True)
     if options.prior == "backoff":
@@ -51,7 +51,7 @@ def _run(options: Namespace) -> None:
     seconds = time.perf_counter() - started
     if options.output is not None:
         fitted.save(options.output)
-    em = em_result(fitted)
+    em = fitted.report if isinstance(fitted.report, EMResult) else None
     likelihood = fitted.log_likelihood(rows) if em is None else em.log_likelihood
     if em is not None and not em.converged:
         note("EM was interrupted" if em.interrupted else f"EM had not converged after {em.iterations} iterations")

@@ -43,25 +43,27 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EMResult:
-    """How EM came to its estimates.
+    """The report of a run of EM.
 
     Attributes
     ----------
     log_likelihood : float
-        Of the observed cells under the network.
+        Log-likelihood of the observed values under the network.
     iterations : int
-        M-steps of the start that was kept.
+        Number of M-steps of the start that was kept.
     converged : bool
         False when ``max_iter`` was reached first, or EM was interrupted.
     interrupted : bool
+        True when EM was stopped by hand.
     prior : Prior
+        The prior of the parameters.
     objectives : tuple of float
-        What EM maximises, log-likelihood + sum of alpha_ijk log theta_ijk, of the start and after each iteration. It
-        never falls.
+        The objective log-likelihood + sum of alpha_ijk log theta_ijk at the start and after each iteration. It never
+        falls.
     log_likelihoods : tuple of float
-        The same without the prior. Equal to the objectives for maximum likelihood.
+        The same without the prior; equal to the objectives for maximum likelihood.
     starts : tuple of float
-        The objective that each start has reached; the best was kept.
+        The objective that each start has reached; the best start was kept.
     """
 
     log_likelihood: float
@@ -95,54 +97,56 @@ def fit_em(
     weights: ArrayLike | None = None,
     max_entries: int = MAX_TABLE_ENTRIES,
 ) -> BayesianNetwork:
-    """Estimate the tables of a network from rows with missing cells.
+    """Estimate the parameters of a network from rows with missing values, by expectation maximisation.
 
-    Each iteration replaces the counts that cannot be seen by their expectations under the present tables, E[N_ijk],
-    exactly, and then estimates as :func:`bntk.fit` does:
+    Each iteration replaces the unknown counts by their exact expectations under the present tables, E[N_ijk], and then
+    estimates as :func:`bntk.fit` does:
 
         theta_ijk = (E[N_ijk] + alpha_ijk) / sum_k (E[N_ijk] + alpha_ijk).
 
-    No iteration lowers log P(observed cells | theta) + sum of alpha_ijk log theta_ijk. For ``"mle"`` that is the
-    log-likelihood. Else it is, but for a constant, the log posterior of theta under Dirichlet priors with parameters
+    No iteration lowers log P(observed values | theta) + sum of alpha_ijk log theta_ijk. For ``"mle"`` that is the
+    log-likelihood. Otherwise it is, up to a constant, the log posterior of theta under Dirichlet priors with parameters
     alpha_ijk + 1, whose mode is found: on complete data, that mode is the posterior mean under alpha_ijk.
 
-    EM assumes that whether a cell is missing does not depend on what it would say, given the observed cells (missing
-    at random). It climbs to a local optimum, which depends on the start.
+    EM assumes that values are missing at random: given the observed values, whether a value is missing does not depend
+    on the value itself. It converges to a local optimum, which depends on the start.
 
     Parameters
     ----------
     dag : DAG or str
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, or TableCounter
+        Must have a column for each node that is not hidden; others are ignored.
     prior : "mle", "backoff", float, mapping, or Prior
-        As for :func:`bntk.fit`. With :class:`bntk.priors.Backoff`, EM runs with its ``alpha``, and the tables are
-        shrunk towards the simpler ones at the end.
+        Maximum likelihood, or a prior: a number is the Dirichlet alpha of every cell; a mapping gives it by variable
+        (a number, or one per state); ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size. With ``"backoff"``
+        (:class:`bntk.priors.Backoff`) EM runs with its ``alpha``, and the tables are shrunk at the end.
     start : BayesianNetwork, optional
-        The tables to begin with, over the same structure and states. By default those of the available cases with one
-        more row in each cell, and random ones in families with a hidden variable.
+        The network to begin with, over the same structure and states. By default the estimates from available cases
+        with one row added to each cell, and random tables in families with a hidden variable.
     n_starts : int
-        How many starts to try; all but the first have random tables wherever cells are missing. The best is kept.
+        Number of starts; all but the first have random tables wherever values are missing. The best is kept.
     max_iter : int
-        The most iterations of each start.
+        The largest number of iterations of each start.
     tolerance : float
         A start ends when an iteration raises the objective by no more than this share of it.
     seed : int
-        Of the random tables.
+        Seed of the random tables.
     progress : bool
         Show a progress bar.
     variables : sequence of Variable, optional
-        Declared states. A declared variable without a column in the data is hidden: missing in every row.
-    weights : array_like, optional
-        One non-negative number a row.
+        Variables with all their states. One without a column in the data is hidden: missing in every row.
+    weights : array_like of shape (n_rows,), optional
+        One non-negative number per row.
     max_entries : int
-        As for :func:`bntk.fit`.
+        A table with more entries, or tables that have more together, are refused before they are allocated.
 
     Returns
     -------
     BayesianNetwork
-        With the expected counts behind its tables; :func:`em_result` tells how EM went. It cannot be updated with more
-        rows, because they would change what is expected of the earlier ones: fit all rows again, and give this network
-        as the start. After an interrupt (Ctrl-C), the network of the last finished iteration.
+        With the expected counts behind its tables; its ``report`` is the :class:`EMResult`. It cannot be updated with
+        more rows, because they would change what is expected of the earlier ones: fit all rows again, and give this
+        network as the start. After an interrupt (Ctrl-C), the network of the last finished iteration.
 
     Examples
     --------
@@ -152,7 +156,7 @@ def fit_em(
     P(rain)
     no  yes
     0.4 0.6
-    >>> em_result(bn).converged
+    >>> bn.report.converged
     True
 
     A hidden variable is declared, and has no column:
@@ -160,7 +164,7 @@ def fit_em(
     >>> import bntk
     >>> mixture = fit_em("kind -> a; kind -> b", {"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]}, n_starts=3,
     ...                  variables=[bntk.Variable("kind", ["one", "other"])])
-    >>> round(em_result(mixture).log_likelihood, 2)
+    >>> round(mixture.report.log_likelihood, 2)
     -2.77
     """
     dag = DAG.parse(dag) if isinstance(dag, str) else dag
@@ -177,11 +181,6 @@ def fit_em(
                 break
     best = max(climbs, key=lambda climb: climb.objectives[-1])
     return best.network(dag, rows, tuple(climb.objectives[-1] for climb in climbs))
-
-
-def em_result(network: BayesianNetwork) -> EMResult | None:
-    """How EM came to the tables of a network; None unless it made them. The same as ``network.em_result``."""
-    return network.em_result
 
 
 # ---- what users may give -----------------------------------------------------------------------------------------
@@ -378,7 +377,7 @@ class _Climb:
         parts = zip(rows.families, tables, self.counts, strict=True)
         # Without a prior the network refuses to be updated, which expected counts do not allow.
         network = BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counts) for f, values, counts in parts])
-        network._cache["em_result"] = EMResult(
+        report = EMResult(
             self.log_likelihoods[-1],
             self.iterations,
             self.converged,
@@ -388,7 +387,7 @@ class _Climb:
             tuple(self.log_likelihoods),
             starts,
         )
-        return network
+        return network._with_report(report)
 
 
 def _climb(rows: IncompleteRows, tables: list[Floats], max_iter: int, tolerance: float, bar: Any) -> _Climb:

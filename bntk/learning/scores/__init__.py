@@ -76,7 +76,7 @@ def by_name(score: str | Score) -> Score:
 
 
 def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
-    """What a structure is worth on data.
+    """The score of a structure on data.
 
     Parameters
     ----------
@@ -85,6 +85,7 @@ def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
     data : Table, data frame, mapping of columns, or Counter
         Must have a column for each node; others are ignored.
     score : str or Score
+        A name such as ``"bdeu"`` or ``"bic"``, or an object such as ``bntk.scores.BDeu(10)``.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
 
 
 def score_by_node(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> dict[str, float]:
-    """What the family of each node adds to :func:`score`, for scores that are sums over families.
+    """The score of each node given its parents, for scores that are sums over families; see :func:`score`.
 
     Examples
     --------

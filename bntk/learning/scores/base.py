@@ -1,7 +1,7 @@
-"""What every score and every evaluator can do.
+"""The interfaces of scores and evaluators.
 
-A score is a rule, and knows no data. Its evaluator looks at one counter and holds one structure; it answers what the
-structure is worth, what each of a batch of moves would gain, and it makes a move. Searches know nothing else.
+A score is a formula without data. Its evaluator has the counts of some data and one structure: it returns the score of
+the structure and what each of a batch of moves would gain, and makes moves. Searches need nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Score(ABC):
-    """A rule that says what a structure is worth on data: natural logarithms, and higher is better."""
+    """The base of all scores: how good a structure is for data, in natural logarithms; higher is better."""
 
     #: How users name it; the first line of the docstring says what it is.
     name: ClassVar[str]
@@ -47,12 +47,12 @@ class Score(ABC):
         dag : DAG, optional
             The structure to begin with, over the counter's variables in their order; by default without arcs.
         arc_weights : ndarray of shape (n, n), optional
-            What each arc (row: tail, column: head) adds to the score when it is there: a log prior for each arc.
+            What each arc (row: tail, column: head) adds to the score when it is present: a log prior for each arc.
         """
 
 
 class Evaluator(ABC):
-    """A score, data, and a structure that changes by moves.
+    """The base of all evaluators: a score on data, with a structure that changes by moves.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def total(self) -> float:
-        """What the structure held is worth."""
+        """The score of the structure held."""
 
     @abstractmethod
     def gains(self, moves: Moves) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What a score is made of, for one family."""
+"""The terms of a score for one family."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ScoreTerms:
     fit : float
         Log-likelihood, or log marginal likelihood.
     penalty : float
-        What is taken off for the size of the family; zero for marginal likelihoods, which need none.
+        What is subtracted for the size of the family; zero for marginal likelihoods.
     total : float
     n_parameters : int
         Free parameters, (r - 1) q.

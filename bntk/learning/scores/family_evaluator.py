@@ -20,12 +20,12 @@ Mask = NDArray[np.bool_]
 
 
 class FamilyEvaluator(Evaluator):
-    """A decomposable score on data, with a structure that changes by moves.
+    """The evaluator of a score that is a sum over families.
 
-    What each family is worth is remembered. Beside the questions of every evaluator it answers what single families
-    are worth (:meth:`local`, :meth:`locals`), what each change of one arc into a child would gain (:meth:`toggles`),
-    the weights of all pairs (:meth:`pair_weights`), and how much larger families can be worth (:meth:`bound`).
-    Variables are given by their positions.
+    The scores of families are remembered. Besides what every evaluator offers, it returns the scores of single families
+    (:meth:`local`, :meth:`locals`), the gain of each change of one arc into a child (:meth:`toggles`), the weights of
+    all pairs (:meth:`pair_weights`), and upper bounds for larger families (:meth:`bound`). Variables are given by their
+    positions.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class FamilyEvaluator(Evaluator):
     dag : DAG, optional
         The structure to begin with; by default without arcs.
     arc_weights : ndarray of shape (n, n), optional
-        Finite numbers that arcs (row: tail, column: head) add to the score when they are there.
+        Finite numbers that arcs (row: tail, column: head) add to the score when they are present.
 
     Examples
     --------
@@ -121,15 +121,15 @@ class FamilyEvaluator(Evaluator):
     # ---------------------------------------------------------------- what it is worth
 
     def total(self) -> float:
-        """What the structure held is worth."""
+        """The score of the structure held."""
         return float(self.locals(self._families).sum())
 
     def local(self, child: int, parents: Iterable[int]) -> float:
-        """What one family is worth, arc weights included."""
+        """The score of one family, arc weights included."""
         return float(self.locals([(child, parents)])[0])
 
     def locals(self, families: Iterable[tuple[int, Iterable[int]]]) -> NDArray[np.float64]:
-        """What each of a batch of families (child, parents) is worth; rows are read once for all that are new."""
+        """The score of each of a batch of families (child, parents); rows are read once for all that are new."""
         keys = [(child, tuple(sorted(parents))) for child, parents in families]
         values = np.array(self._store.values(keys))
         if self._arc_weights is not None:
@@ -205,7 +205,7 @@ class FamilyEvaluator(Evaluator):
         among : iterable of variables, or boolean mask, optional
             The variables to pair; by default all but the target.
         same_rows : bool
-            Matters only with missing cells. By default both families are worth what :meth:`local` says, on the rows
+            Matters only with missing values. By default both families have the score of :meth:`local`, on the rows
             that are complete in each. When True, both are evaluated on the rows complete in the pair and the target, so
             that the log-likelihood gives N times the conditional mutual information.
 

@@ -86,10 +86,10 @@ def _given_class(pairs: PairTables) -> Floats:
 
 
 def k_dependence(found: FeatureInformation, k: int) -> tuple[list[int], list[list[int]]]:
-    """The features by falling information on the class, and the parents of each feature, the most informative first.
+    """The features by falling mutual information with the class, and the parents of each, the most informative first.
 
-    A feature takes those k of the features in front of it that tell most about it given the class; ties go to the first
-    column.
+    The parents of a feature are the k features before it with the largest mutual information given the class; ties go
+    to the first column.
     """
     order = _falling(found.with_class)
     parents: list[list[int]] = [[] for _ in order]
@@ -108,15 +108,16 @@ def _falling(values: Floats) -> list[int]:
 
 @dataclass(frozen=True)
 class KDependence(Search):
-    """Sahami's algorithm: features by falling mutual information with the class, each with the k best before it.
+    """Sahami's algorithm for k-dependence classifiers: parents chosen by mutual information, without a search.
 
-    The best parents of a feature are those with the largest conditional mutual information with it given the class. The
-    score plays no part, except that it tells what the result is worth.
+    Features are ordered by falling mutual information with the class, I(X_i; C). The parents of a feature are the class
+    and those k of the features before it with the largest conditional mutual information given the class,
+    I(X_i; X_j | C). The score is used only to report the score of the result.
 
     Parameters
     ----------
     k : int
-        The most features that are parents of a feature.
+        The largest number of features that are parents of a feature.
 
     Examples
     --------
@@ -136,7 +137,7 @@ class KDependence(Search):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Find the structure; ``start``, ``seed`` and ``progress`` have no say, as there is only one step."""
+        """Find the structure; ``start``, ``seed`` and ``progress`` are ignored, as there is only one step."""
         began = time.perf_counter()
         target, features = class_and_features(space, type(self).__name__)
         counter: Counter = evaluator.counter  # type: ignore[attr-defined]

@@ -35,16 +35,17 @@ TIE_SHARE = 1e-12
 
 @dataclass(frozen=True)
 class SelectiveKDependence(Search):
-    """The best k and the best number of features of Sahami's algorithm (:class:`.KDependence`).
+    """Selective k-dependence: the k and the number of features of Sahami's algorithm with the least leave-one-out loss.
 
-    Features come in by falling mutual information with the class. For each k up to ``max_k`` and each number of
-    features, all rows are predicted as the evaluator's score says, which is leave-one-out for :class:`.LOO`; one term
-    is added to the class log scores for each feature. The least loss wins; of equals, the smaller k, then fewer
-    features. It is the negative of the result's score.
+    Features are added by falling mutual information with the class (:class:`KDependence`). For each k up to ``max_k``
+    and each number of features, all rows are predicted as the evaluator's score defines, which is leave-one-out for
+    :class:`bntk.scores.LOO`. The structure with the least loss is returned; ties go to the smaller k, then to fewer
+    features (Martínez et al. 2016). The score of the result is the negative loss.
 
     Parameters
     ----------
     max_k : int
+        The largest k to try.
     loss : {"rmse", "log", "zero_one"}
         Root mean squared error of the probability of the true class, its mean negative log, or the share of wrong
         labels.
@@ -60,7 +61,7 @@ class SelectiveKDependence(Search):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; ``start``, ``seed`` and ``progress`` have no say."""
+        """Search; ``start``, ``seed`` and ``progress`` are ignored."""
         began = time.perf_counter()
         if not isinstance(evaluator, PredictiveEvaluator):
             raise TypeError("SelectiveKDependence predicts rows: give a predictive score, such as LOO")

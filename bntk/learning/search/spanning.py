@@ -52,19 +52,21 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class SpanningTree(Search):
-    """The best structure of a space of trees and forests, such as those of Chow-Liu trees, TAN and FAN.
+    """Maximum spanning tree: the best Chow-Liu tree, TAN, FAN, or other tree or forest; exact.
 
-    Each node may have fixed parents beside (the class), and optional ones, of which the best choice is made for every
-    possible parent in the tree (selective structures). A tree's root is the one that the space names, else the first
-    node of the tree in column order; where the gain of an arc depends on its direction, the root with the best score.
-    Of equal arcs, the first in column order is taken.
+    For spaces in which only trees and forests are to be chosen, and scores that are sums over families. Nodes may have
+    fixed parents beside the tree (the class), and optional ones, of which the best choice is made for every possible
+    parent in the tree (selective structures). The root of a tree is the one that the space names, else the first node
+    in column order; where the gain of an arc depends on its direction, the root with the best score. Ties go to the
+    first arc in column order.
 
-    With missing cells, an arc is worth what it gains on the rows that are complete in its two nodes and the class. So
-    the tree is not the one with the highest sum of available-case scores, which favour parents with many missing cells.
+    With missing values, the weight of an arc is its gain on the rows that are complete in its two nodes and the class.
+    So the tree is not the one with the highest sum of available-case scores, which favour parents with many missing
+    values.
 
-    Where nodes without the class as parent are discarded from the tree, the best tree is a hard problem. Then those
-    nodes are kept whose optional parents gain something by themselves, and the best tree over these is found; the
-    result is marked as not exact.
+    Where nodes without the class as parent are discarded from the tree, finding the best tree is hard. Then those nodes
+    are kept whose optional parents gain something by themselves, and the best tree over these is found; the result is
+    marked as not exact.
 
     Examples
     --------
@@ -82,7 +84,7 @@ class SpanningTree(Search):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; ``start``, ``seed`` and ``progress`` have no say, as there is only one step."""
+        """Search; ``start``, ``seed`` and ``progress`` are ignored, as there is only one step."""
         began = time.perf_counter()
         families = evaluator.by_family("SpanningTree")
         problem = space.tree_problem()
