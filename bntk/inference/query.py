@@ -161,7 +161,7 @@ class Question:
         values[tuple(observed.get(v, slice(None)) for v in at)] = table
         return Distribution(variables, values, self.findings.text, report)
 
-    def explanation(self, at: Iterable[int], engine: Engine | Program) -> Explanation:
+    def explanation(self, at: Iterable[int], engine: Engine) -> Explanation:
         """The most probable states by an engine that has no other variables to sum out."""
         log_evidence = self._possible(self._calibrated(engine)).log_z
         likelihood = self.findings.vectors
@@ -181,7 +181,7 @@ class Question:
         """As :meth:`posterior`, with a ``log_z`` of -inf when the findings are impossible."""
         return self._calibrated(self.engine(lambda: self.program(at)))
 
-    def _calibrated(self, engine: Engine | Program) -> Posterior:
+    def _calibrated(self, engine: Engine) -> Posterior:
         if isinstance(engine, Program):
             return engine.calibrate(self.findings.vectors, self.options.max_entries)
         return engine.calibrate(Evidence.of(self.findings.vectors, len(self.network.cpts)))
@@ -204,7 +204,7 @@ class Question:
 
     # ---- engines ---------------------------------------------------------------------------------------------
 
-    def engine(self, program: Callable[[], Program]) -> Engine | Program:
+    def engine(self, program: Callable[[], Program]) -> Engine:
         """What answers: the program that exact inference would run, or an engine that approximates."""
         if self.options.engine == "exact":
             return program()

@@ -13,8 +13,8 @@ from bntk.inference.engines import Codes, Floats, Ints
 from bntk.inference.exact.junction import JunctionTree, MessageLayout, Output, Scope
 from bntk.inference.exact.strided import flat_messages, flat_visits, folded, result_tables
 
-#: Rows whose distributions are held at once when they are summed.
-COUNTED_AT_ONCE = 64
+#: Numbers that are held at once when the distributions of rows are summed; and the fewest rows of them.
+HELD, FEWEST = 1 << 18, 64
 
 Span = tuple[int, int]
 T = TypeVar("T")
@@ -51,14 +51,16 @@ class TreeRows(ABC):
         """
         tables = result_tables(self.layout)
         width = int(tables[:, 1].sum())
+        step = max(FEWEST, HELD // max(width, 1))
 
         def work(span: Span) -> tuple[Floats, float]:
             counts, log_likelihood = np.zeros(width), 0.0
-            for begin in range(*span, COUNTED_AT_ONCE):
-                rows = begin + np.flatnonzero(weights[begin : min(begin + COUNTED_AT_ONCE, span[1])])
+            for begin in range(*span, step):
+                rows = begin + np.flatnonzero(weights[begin : min(begin + step, span[1])])
                 out, log_z = np.empty((rows.size, width)), np.empty(rows.size)
                 self._run(np.take(codes, rows, axis=1), (0, rows.size), tables, out, log_z)
-                counts += np.einsum("i,ij->j", weights[rows], np.nan_to_num(out, copy=False))
+                out[log_z == -np.inf] = 0.0
+                counts += np.einsum("i,ij->j", weights[rows], out)
                 log_likelihood += float(log_z @ weights[rows])
             return counts, log_likelihood
 
