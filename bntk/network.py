@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bntk.inference.choose import EngineName, Options
     from bntk.inference.decisions import Sensitivity
     from bntk.inference.plan import Plan
+    from bntk.inference.query import Question
     from bntk.inference.results import Distribution, Explanation, Marginals
     from bntk.learning.em import EMResult
     from bntk.learning.priors import Prior
@@ -395,9 +396,7 @@ class BayesianNetwork:
         yes   no   0.1858  ####
         yes   yes  0.0020
         """
-        from bntk.inference.query import query
-
-        return query(self, targets, given, soft, _options(engine, max_entries, settings))
+        return self._question(given, soft, engine, max_entries, settings).query(targets)
 
     def marginals(
         self,
@@ -414,7 +413,7 @@ class BayesianNetwork:
         ----------
         given, soft, engine, max_entries, **settings
             As for :meth:`query`. The result of an engine that approximates has standard errors, or says whether it
-            converged (:class:`bntk.inference.ApproximateMarginals`).
+            converged (:class:`bntk.inference.Marginals`).
 
         Examples
         --------
@@ -425,9 +424,7 @@ class BayesianNetwork:
         sprinkler  no 0.5702  yes 0.4298
         rain       no 0.2921  yes 0.7079
         """
-        from bntk.inference.query import marginals
-
-        return marginals(self, given, soft, _options(engine, max_entries, settings))
+        return self._question(given, soft, engine, max_entries, settings).marginals()
 
     def probability(
         self,
@@ -460,9 +457,7 @@ class BayesianNetwork:
         **settings: Any,
     ) -> float:
         """The log of :meth:`probability`; -inf when the evidence is impossible."""
-        from bntk.inference.query import log_probability
-
-        return log_probability(self, given, soft, _options(engine, max_entries, settings))
+        return self._question(given, soft, engine, max_entries, settings).log_probability()
 
     def mpe(
         self,
@@ -487,9 +482,7 @@ class BayesianNetwork:
         >>> bntk.datasets.sprinkler().mpe({"wet": "yes", "sprinkler": "yes"})
         {'cloudy': 'no', 'rain': 'no'} with probability 0.6472
         """
-        from bntk.inference.query import mpe
-
-        return mpe(self, given, soft, _options(engine, max_entries, settings))
+        return self._question(given, soft, engine, max_entries, settings).mpe()
 
     def map(
         self,
@@ -512,9 +505,7 @@ class BayesianNetwork:
         >>> bntk.datasets.asia().map(["lung", "bronc"], {"dysp": "yes"})
         {'lung': 'no', 'bronc': 'yes'} with probability 0.7689
         """
-        from bntk.inference.query import marginal_map
-
-        return marginal_map(self, targets, given, soft, _options(engine, max_entries, settings))
+        return self._question(given, soft, engine, max_entries, settings).map(targets)
 
     def jeffrey(
         self,
@@ -555,9 +546,7 @@ class BayesianNetwork:
         ----------
         R. C. Jeffrey (1965). The Logic of Decision. McGraw-Hill.
         """
-        from bntk.inference.query import jeffrey
-
-        return jeffrey(self, targets, beliefs, given, _options(engine, max_entries, settings))
+        return self._question(given, None, engine, max_entries, settings).jeffrey(targets, beliefs)
 
     def plan(
         self,
@@ -586,9 +575,22 @@ class BayesianNetwork:
         >>> plan.total_entries, plan.open_entries, plan.engine
         (40, 26, 'numpy')
         """
-        from bntk.inference.query import plan
+        if given is not None and not isinstance(given, Mapping):
+            names = [given] if isinstance(given, str) else list(given)
+            given = {name: self.variable(name).states[0] for name in names}
+        return self._question(given, None, "exact", max_entries, {}).plan(targets)
 
-        return plan(self, targets, given, _options("exact", max_entries, {}))
+    def _question(
+        self,
+        given: Mapping[str, Any] | None,
+        soft: Mapping[str, Any] | None,
+        engine: EngineName,
+        max_entries: int | None,
+        settings: dict[str, Any],
+    ) -> Question:
+        from bntk.inference.query import Question
+
+        return Question(self, given, soft, _options(engine, max_entries, settings))
 
     # ---- decisions -------------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 # Public name -> the module that it lives in.
 _LAZY = {
-    "ApproximateMarginals": "results",
     "Calibrated": "exact.program",
     "ChainSample": "approximate.samples",
     "Convergence": "approximate.loopy",
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from bntk.inference.engines import Engine, Evidence, Posterior, RowsEngine
     from bntk.inference.exact.program import Calibrated, Factor, Program, compile_factors, compile_network
     from bntk.inference.plan import Plan
-    from bntk.inference.results import ApproximateMarginals, Distribution, Explanation, Marginals
+    from bntk.inference.results import Distribution, Explanation, Marginals
 
 
 def __getattr__(name: str) -> Any:

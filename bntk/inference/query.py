@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from bntk.errors import DataError, ImpossibleEvidence
 from bntk.graph.separation import bayes_ball
 from bntk.inference import choose
-from bntk.inference.approximate.answers import Approximation, approximate_engine
+from bntk.inference.approximate.answers import APPROXIMATIONS, approximate_engine
 from bntk.inference.choose import EXACT, EngineChoice, Options
 from bntk.inference.engines import Engine, Evidence, Floats, Posterior
 from bntk.inference.evidence import Findings, Given, clashing, numbers_by_state, read_findings
 from bntk.inference.exact.program import Program, compile_network
 from bntk.inference.plan import Plan
-from bntk.inference.results import ApproximateMarginals, Distribution, Explanation, Marginals
+from bntk.inference.results import Distribution, Explanation, Marginals
 from bntk.network import BayesianNetwork
 
 #: Jeffrey's rule for several variables stops when no belief is off by more, or gives up after so many rounds.
@@ -26,168 +27,125 @@ BELIEF_TOLERANCE, MOST_ROUNDS = 1e-12, 1000
 Names = str | Sequence[str]
 
 
-def query(
-    network: BayesianNetwork,
-    targets: Names,
-    given: Given | None = None,
-    soft: Given | None = None,
-    options: Options = EXACT,
-) -> Distribution:
-    """The joint posterior of the targets; see :meth:`bntk.BayesianNetwork.query`."""
-    question = Question(network, read_findings(network, given, soft), options)
-    return question.distribution(positions(network, targets))
-
-
-def marginals(
-    network: BayesianNetwork, given: Given | None = None, soft: Given | None = None, options: Options = EXACT
-) -> Marginals:
-    """The posterior of every unobserved variable; see :meth:`bntk.BayesianNetwork.marginals`."""
-    question = Question(network, read_findings(network, given, soft), options)
-    answer = question.posterior()
-    findings = question.findings
-    unknown = [v for v in range(len(network.cpts)) if v not in findings.observed]
-    found = {
-        network.names[v]: Distribution([network.cpts[v].child], answer.marginal(v), findings.text) for v in unknown
-    }
-    report = question.report(answer, unknown)
-    if not isinstance(answer, Approximation):
-        return Marginals(found, answer.log_z, "exact", report)
-    errors = answer.standard_errors(unknown)
-    return ApproximateMarginals(
-        found,
-        answer.log_z,
-        engine="loopy" if options.engine == "auto" else options.engine,
-        settings=options.settings,
-        report=report,
-        standard_errors=None if errors is None else dict(zip(found, errors, strict=True)),
-        converged=answer.converged,
-    )
-
-
-def log_probability(
-    network: BayesianNetwork, given: Given | None = None, soft: Given | None = None, options: Options = EXACT
-) -> float:
-    """log P(given); see :meth:`bntk.BayesianNetwork.log_probability`."""
-    choose.require(options, choose.KNOW_PROBABILITY, "probability of the evidence")
-    try:
-        findings = read_findings(network, given, soft)
-        return Question(network, findings, options).calibrate(()).log_z if findings.vectors else 0.0
-    except ImpossibleEvidence:  # two findings about one variable, or no row that could be drawn
-        return -math.inf
-
-
-def mpe(
-    network: BayesianNetwork, given: Given | None = None, soft: Given | None = None, options: Options = EXACT
-) -> Explanation:
-    """The most probable state of all unobserved variables together; see :meth:`bntk.BayesianNetwork.mpe`."""
-    choose.require(options, choose.FIND_EXPLANATION, "most probable explanation")
-    question = Question(network, read_findings(network, given, soft), options)
-    return question.explanation(range(len(network.cpts)), question.engine(question.program))
-
-
-def marginal_map(
-    network: BayesianNetwork,
-    targets: Names,
-    given: Given | None = None,
-    soft: Given | None = None,
-    options: Options = EXACT,
-) -> Explanation:
-    """The most probable joint state of the targets, all else summed out; see :meth:`bntk.BayesianNetwork.map`."""
-    at = positions(network, targets)
-    question = Question(network, read_findings(network, given, soft), options)
-    findings = question.findings
-    relevant = bayes_ball(network.dag, [*at, *findings.vectors], set())[0]
-    if relevant <= {*at, *findings.observed} and options.engine in choose.FIND_EXPLANATION:
-        # Nothing to sum out but variables that sum to one: the most probable explanation of what is left.
-        engine = question.engine(lambda: compile_network(network, targets=sorted(relevant), max_entries=math.inf))
-        if isinstance(engine, Program) or len(relevant) == len(network.cpts):
-            return question.explanation(at, engine)
-    open_ones = [v for v in at if v not in findings.observed]
-    choose.refuse_map(math.prod(network.cpts[v].child.n_states for v in open_ones), len(at))
-    joint = question.distribution(at)
-    best = joint.mode()
-    states = {network.names[v]: best[network.names[v]] for v in open_ones}
-    return Explanation(states, math.log(joint.probability(best)))
-
-
-def jeffrey(
-    network: BayesianNetwork,
-    targets: Names,
-    beliefs: Given,
-    given: Given | None = None,
-    options: Options = EXACT,
-) -> Distribution:
-    """The targets after beliefs about other variables changed; see :meth:`bntk.BayesianNetwork.jeffrey`."""
-    at, findings = positions(network, targets), read_findings(network, given)
-    wanted = _read_beliefs(network, beliefs, findings)
-    texts = {v: f"{network.names[v]} := [{', '.join(f'{x:.4g}' for x in q[:8])}]" for v, q in wanted.items()}
-    told = findings.texts | texts
-    question = Question(network, findings, options)
-    if isinstance(question.engine(question.program), Program):
-        vectors = _fitted(question, wanted)
-        return Question(network, Findings({**findings.vectors, **vectors}, told), options).distribution(at)
-    if len(wanted) > 1:
-        choose.require(options, choose.FIT_BELIEFS, "posterior for several new beliefs at the same time")
-    # Jeffrey's rule as it is written: sum over x of P(targets | x, given) q(x).
-    total = np.zeros([network.cpts[v].child.n_states for v in at])
-    for v, belief in wanted.items():
-        for state in np.flatnonzero(belief):
-            case = Findings({**findings.vectors, v: np.eye(belief.size)[state]}, told)
-            total += belief[state] * Question(network, case, options).distribution(at).values
-    return Distribution([network.cpts[v].child for v in at], total, ", ".join(told.values()), options.engine)
-
-
-def plan(
-    network: BayesianNetwork,
-    targets: Names | None = None,
-    given: Given | Iterable[str] | None = None,
-    options: Options = EXACT,
-) -> Plan:
-    """What a query will cost; see :meth:`bntk.BayesianNetwork.plan`."""
-    if given is not None and not isinstance(given, Mapping):
-        names = [given] if isinstance(given, str) else list(given)
-        given = {name: network.variable(name).states[0] for name in names}
-    question = Question(network, read_findings(network, given), options)
-    at = None if targets is None else positions(network, targets)
-    found = question.plan(question.program(at))
-    choice = choose.exact_or_loopy(found.total_entries, found.open_entries, options.max_entries)
-    rows = f"elimination of missing values row by row; where that costs more, {choose.rows_engine(found.total_entries)}"
-    if choice.engine == "exact":
-        return replace(found, rows=rows)
-    return replace(
-        found,
-        engine=choice.engine,
-        reason=f'{choice.reason}, so that exact inference is refused; engine="auto" takes loopy belief propagation',
-        rows="as for one evidence set, unless elimination of missing values row by row is cheap enough",
-    )
-
-
-def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:
-    """The positions of one or several targets, each named once."""
-    names = [targets] if isinstance(targets, str) else list(targets)
-    at = tuple(network.dag.index(name) for name in names)
-    if not at:
-        raise DataError("no target is named; give the name of a variable, or several")
-    if len(set(at)) < len(at):
-        raise DataError(f"a target is named twice in {names}")
-    return at
-
-
-def whole_entries(network: BayesianNetwork) -> int:
-    """Clique entries of the program of the whole network."""
-    return compile_network(network, max_entries=math.inf).plan.total_entries
-
-
-# ---- one evidence set ------------------------------------------------------------------------------------------------
-
-
 class Question:
-    """Findings about a network, and how queries given them are to be answered. Variables are positions."""
+    """Findings about a network, and how queries given them are to be answered.
 
-    def __init__(self, network: BayesianNetwork, findings: Findings, options: Options = EXACT) -> None:
-        self.network, self.findings, self.options = network, findings, options
+    Parameters
+    ----------
+    network : BayesianNetwork
+    given, soft : mapping, optional
+        As users give them; ``given`` may also be findings that were read before.
+    options : Options
+    """
 
-    # ---- answers ---------------------------------------------------------------------------------------------
+    def __init__(
+        self,
+        network: BayesianNetwork,
+        given: Given | Findings | None = None,
+        soft: Given | None = None,
+        options: Options = EXACT,
+    ) -> None:
+        self.network, self.options = network, options
+        self._given, self._soft = given, soft
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What was given, by position."""
+        return read_findings(self.network, self._given, self._soft)
+
+    def with_findings(self, findings: Findings) -> Question:
+        """The same network and options with other findings."""
+        return Question(self.network, findings, None, self.options)
+
+    # ---- by name: see the methods of BayesianNetwork ---------------------------------------------------------
+
+    def query(self, targets: Names) -> Distribution:
+        """The joint posterior of the targets."""
+        return self.distribution(positions(self.network, targets))
+
+    def marginals(self) -> Marginals:
+        """The posterior of every unobserved variable."""
+        answer = self.posterior()
+        unknown = [v for v in range(len(self.network.cpts)) if v not in self.findings.observed]
+        children, text = [self.network.cpts[v].child for v in unknown], self.findings.text
+        found = {c.name: Distribution([c], answer.marginal(v), text) for v, c in zip(unknown, children, strict=True)}
+        report = self.report(answer, unknown)
+        if not isinstance(answer, APPROXIMATIONS):
+            return Marginals(found, answer.log_z, "exact", report)
+        errors = answer.standard_errors(unknown)
+        return Marginals(
+            found,
+            answer.log_z,
+            "loopy" if self.options.engine == "auto" else self.options.engine,
+            report,
+            settings=self.options.settings,
+            standard_errors=None if errors is None else dict(zip(found, errors, strict=True)),
+            converged=answer.converged,
+        )
+
+    def log_probability(self) -> float:
+        """log P(given)."""
+        choose.require(self.options, choose.KNOW_PROBABILITY, "probability of the evidence")
+        try:
+            return self.calibrate(()).log_z if self.findings.vectors else 0.0
+        except ImpossibleEvidence:  # two findings about one variable, or no row that could be drawn
+            return -math.inf
+
+    def mpe(self) -> Explanation:
+        """The most probable state of all unobserved variables together."""
+        choose.require(self.options, choose.FIND_EXPLANATION, "most probable explanation")
+        return self.explanation(range(len(self.network.cpts)), self.engine(self.program))
+
+    def map(self, targets: Names) -> Explanation:
+        """The most probable joint state of the targets, all else summed out."""
+        network, findings = self.network, self.findings
+        at = positions(network, targets)
+        relevant = bayes_ball(network.dag, [*at, *findings.vectors], set())[0]
+        if relevant <= {*at, *findings.observed} and self.options.engine in choose.FIND_EXPLANATION:
+            # Nothing to sum out but variables that sum to one: the most probable explanation of what is left.
+            engine = self.engine(lambda: compile_network(network, targets=sorted(relevant), max_entries=math.inf))
+            if isinstance(engine, Program) or len(relevant) == len(network.cpts):
+                return self.explanation(at, engine)
+        open_ones = [v for v in at if v not in findings.observed]
+        choose.refuse_map(math.prod(network.cpts[v].child.n_states for v in open_ones), len(at))
+        joint = self.distribution(at)
+        best = joint.mode()
+        states = {network.names[v]: best[network.names[v]] for v in open_ones}
+        return Explanation(states, math.log(joint.probability(best)))
+
+    def jeffrey(self, targets: Names, beliefs: Given) -> Distribution:
+        """The targets after beliefs about other variables changed."""
+        network, findings = self.network, self.findings
+        at = positions(network, targets)
+        wanted = _read_beliefs(network, beliefs, findings)
+        texts = {v: f"{network.names[v]} := [{', '.join(f'{x:.4g}' for x in q[:8])}]" for v, q in wanted.items()}
+        told = findings.texts | texts
+        if isinstance(self.engine(self.program), Program):
+            fitted = Findings({**findings.vectors, **_fitted(self, wanted)}, told)
+            return self.with_findings(fitted).distribution(at)
+        if len(wanted) > 1:
+            choose.require(self.options, choose.FIT_BELIEFS, "posterior for several new beliefs at the same time")
+        # Jeffrey's rule as it is written: sum over x of P(targets | x, given) q(x).
+        total = np.zeros([network.cpts[v].child.n_states for v in at])
+        for v, belief in wanted.items():
+            for state in np.flatnonzero(belief):
+                case = Findings({**findings.vectors, v: np.eye(belief.size)[state]}, told)
+                total += belief[state] * self.with_findings(case).distribution(at).values
+        return Distribution([network.cpts[v].child for v in at], total, ", ".join(told.values()), self.options.engine)
+
+    def plan(self, targets: Names | None) -> Plan:
+        """What a query will cost, and which engine runs it."""
+        at = None if targets is None else positions(self.network, targets)
+        found, limit = self._plan(self.program(at)), self.options.max_entries
+        choice = choose.exact_or_loopy(found.total_entries, found.open_entries, limit)
+        rest = choose.rows_engine(found.total_entries)
+        if choice.engine != "exact":
+            rest = choice
+            refused = f'{choice.reason}, so that exact inference is refused; engine="auto" takes loopy propagation'
+            found = replace(found, engine=choice.engine, reason=refused)
+        return replace(found, rows=f"elimination of missing values row by row; where that costs more, {rest}")
+
+    # ---- by position -----------------------------------------------------------------------------------------
 
     def distribution(self, at: Sequence[int]) -> Distribution:
         """The joint posterior of some variables; one that is observed has all of its mass on that state."""
@@ -203,7 +161,7 @@ class Question:
         values[tuple(observed.get(v, slice(None)) for v in at)] = table
         return Distribution(variables, values, self.findings.text, report)
 
-    def explanation(self, at: Iterable[int], engine: Engine | Program) -> Explanation:
+    def explanation(self, at: Iterable[int], engine: Engine) -> Explanation:
         """The most probable states by an engine that has no other variables to sum out."""
         log_evidence = self._possible(self._calibrated(engine)).log_z
         likelihood = self.findings.vectors
@@ -223,7 +181,7 @@ class Question:
         """As :meth:`posterior`, with a ``log_z`` of -inf when the findings are impossible."""
         return self._calibrated(self.engine(lambda: self.program(at)))
 
-    def _calibrated(self, engine: Engine | Program) -> Posterior:
+    def _calibrated(self, engine: Engine) -> Posterior:
         if isinstance(engine, Program):
             return engine.calibrate(self.findings.vectors, self.options.max_entries)
         return engine.calibrate(Evidence.of(self.findings.vectors, len(self.network.cpts)))
@@ -241,17 +199,17 @@ class Question:
 
     def report(self, answer: Posterior, at: Sequence[int]) -> str:
         """How an answer was found."""
-        text = answer.report(at) if isinstance(answer, Approximation) else "exact"
+        text = answer.report(at) if isinstance(answer, APPROXIMATIONS) else "exact"
         return f"{self._choice}; {text}" if self.options.engine == "auto" else text
 
     # ---- engines ---------------------------------------------------------------------------------------------
 
-    def engine(self, program: Callable[[], Program]) -> Engine | Program:
+    def engine(self, program: Callable[[], Program]) -> Engine:
         """What answers: the program that exact inference would run, or an engine that approximates."""
         if self.options.engine == "exact":
             return program()
         if self.options.engine == "auto":
-            found = self.plan(program())
+            found = self._plan(program())
             limit = self.options.max_entries
             self._choice = choose.exact_or_loopy(found.total_entries, found.open_entries, limit)
             if self._choice.engine == "exact":
@@ -260,8 +218,7 @@ class Question:
 
     _choice: EngineChoice
 
-    def plan(self, program: Program) -> Plan:
-        """What running a program given the findings takes."""
+    def _plan(self, program: Program) -> Plan:
         return program.plan_given(self.findings.observed, self.options.max_entries)
 
     def program(self, at: Sequence[int] | None = None) -> Program:
@@ -290,6 +247,22 @@ class Question:
         serves = choose.whole_network_serves(whole_entries(self.network))
         targets = None if serves else sorted(self.findings.vectors)
         return compile_network(self.network, targets=targets, max_entries=math.inf)
+
+
+def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:
+    """The positions of one or several targets, each named once."""
+    names = [targets] if isinstance(targets, str) else list(targets)
+    at = tuple(network.dag.index(name) for name in names)
+    if not at:
+        raise DataError("no target is named; give the name of a variable, or several")
+    if len(set(at)) < len(at):
+        raise DataError(f"a target is named twice in {names}")
+    return at
+
+
+def whole_entries(network: BayesianNetwork) -> int:
+    """Clique entries of the program of the whole network."""
+    return compile_network(network, max_entries=math.inf).plan.total_entries
 
 
 # ---- new beliefs -----------------------------------------------------------------------------------------------------
@@ -324,7 +297,7 @@ def _fitted(question: Question, wanted: dict[int, Floats]) -> dict[int, Floats]:
         gap = 0.0
         for v, belief in wanted.items():
             present = Findings({**findings.vectors, **vectors}, findings.texts)
-            current = Question(network, present, question.options).posterior().marginal(v)
+            current = question.with_findings(present).posterior().marginal(v)
             _refuse_lost_states(network, v, belief, current)
             gap = max(gap, float(np.abs(current - belief).max()))
             ratio = np.divide(belief, current, out=np.zeros_like(belief), where=current > 0)

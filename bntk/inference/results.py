@@ -217,9 +217,17 @@ class Marginals(Mapping[str, Distribution]):
     Attributes
     ----------
     log_probability : float
-        The log of P(given); with uncertain evidence, of its expected likelihood.
-    engine, report : str
-        What computed them, and what there is to say about it.
+        The log of P(given); with uncertain evidence, of its expected likelihood. NaN for Gibbs sampling.
+    engine : str
+        ``"exact"``, ``"loopy"``, ``"weighting"`` or ``"gibbs"``.
+    report : str
+        How the engine came to them, and what is known about the error.
+    settings : dict
+        The options of the engine as they were given.
+    standard_errors : dict of str to ndarray, or None
+        For each state of each variable, when the engine samples.
+    converged : bool or None
+        For loopy belief propagation.
 
     Examples
     --------
@@ -239,9 +247,14 @@ class Marginals(Mapping[str, Distribution]):
         log_probability: float,
         engine: str = "exact",
         report: str = "exact",
+        *,
+        settings: Mapping[str, Any] | None = None,
+        standard_errors: dict[str, NDArray[np.float64]] | None = None,
+        converged: bool | None = None,
     ) -> None:
         self._distributions = dict(distributions)
         self.log_probability, self.engine, self.report = log_probability, engine, report
+        self.settings, self.standard_errors, self.converged = dict(settings or {}), standard_errors, converged
 
     def __getitem__(self, name: str) -> Distribution:
         if name not in self._distributions:
@@ -270,50 +283,12 @@ class Marginals(Mapping[str, Distribution]):
             return text + ("  ..." if distribution.values.size > 8 else "")
 
         lines = _aligned([[name, cells(distribution)] for name, distribution in self.items()])
-        return "\n".join([f"{len(self):,} marginals", *lines])
+        how = [] if self.engine == "exact" else [self.report]
+        return "\n".join([f"{len(self):,} marginals", *lines, *how])
 
     def _repr_html_(self) -> str:
         tables = "".join(distribution._repr_html_() for distribution in self.values())
         return f'<div style="display:flex;flex-wrap:wrap;gap:0 2em;align-items:flex-start">{tables}</div>'
-
-
-class ApproximateMarginals(Marginals):
-    """Estimated posteriors of every unobserved variable, by name.
-
-    Attributes
-    ----------
-    engine : str
-        ``"loopy"``, ``"weighting"`` or ``"gibbs"``.
-    settings : dict
-        The options of the engine as they were given.
-    report : str
-        How the run ended, and what is known about its error.
-    standard_errors : dict of str to ndarray, or None
-        For each state of each variable, when the engine samples.
-    converged : bool or None
-        For loopy belief propagation.
-    log_probability : float
-        An estimate of log P(given); NaN for Gibbs sampling, which has none.
-    """
-
-    def __init__(
-        self,
-        distributions: Mapping[str, Distribution],
-        log_probability: float,
-        *,
-        engine: str,
-        settings: Mapping[str, Any],
-        report: str,
-        standard_errors: Mapping[str, NDArray[np.float64]] | None = None,
-        converged: bool | None = None,
-    ) -> None:
-        super().__init__(distributions, log_probability, engine, report)
-        self.settings = dict(settings)
-        self.standard_errors = None if standard_errors is None else dict(standard_errors)
-        self.converged = converged
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()}\n{self.report}"
 
 
 class Explanation(dict[str, State]):

@@ -15,7 +15,7 @@ from bntk.inference import choose
 from bntk.inference.approximate.answers import ApproximateRows
 from bntk.inference.choose import EXACT, Options
 from bntk.inference.elimination.engine import log_joint_by_elimination, posterior_by_elimination
-from bntk.inference.engines import Codes, Floats
+from bntk.inference.engines import Codes, Floats, RowsEngine
 from bntk.inference.exact.program import Program, compile_network
 from bntk.inference.query import positions, whole_entries
 from bntk.network import BayesianNetwork
@@ -121,7 +121,8 @@ def log_joint_rows(network: BayesianNetwork, codes: Codes, target: int) -> Float
 def _approximate(
     network: BayesianNetwork, codes: Codes, options: Options, targets: Sequence[int] = ()
 ) -> tuple[Floats, Floats]:
-    return ApproximateRows(network, options, targets).run(codes)
+    engine: RowsEngine = ApproximateRows(network, options, targets)
+    return engine.run(codes)
 
 
 def _is_refused(network: BayesianNetwork, options: Options) -> bool:

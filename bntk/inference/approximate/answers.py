@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,43 +21,16 @@ from bntk.inference.exact.strided_rows import distinct_rows
 from bntk.network import BayesianNetwork
 
 
-class Approximation(ABC):
-    """An approximate posterior: beside the answers, what is known about their error. Variables are positions."""
+class Propagated:
+    """What loopy belief propagation found, and how it ended."""
 
-    log_z: float
-    converged: bool | None = None
-
-    @abstractmethod
-    def marginal(self, variable: int) -> Floats:
-        """The posterior of one variable."""
-
-    @abstractmethod
-    def joint(self, variables: Sequence[int]) -> Floats:
-        """The joint posterior of several variables, one axis for each."""
-
-    @abstractmethod
-    def report(self, variables: Sequence[int]) -> str:
-        """How the run ended, and what is known about the error for some variables."""
-
-    def standard_errors(self, variables: Sequence[int]) -> list[Floats] | None:
-        """Of the probability of each state of some variables; None where nothing is known."""
-        return None
-
-
-@dataclass
-class Propagated(Approximation):
-    """What loopy belief propagation found."""
-
-    engine: Propagation
-    likelihood: Mapping[int, ArrayLike]
-    found: LoopyMarginals
-
-    def __post_init__(self) -> None:
-        self.log_z, self.converged = self.found.log_z, self.found.convergence.converged
+    def __init__(self, engine: Propagation, likelihood: Mapping[int, ArrayLike], found: LoopyMarginals) -> None:
+        self._engine, self._likelihood, self._found = engine, likelihood, found
+        self.log_z, self.converged = found.log_z, found.convergence.converged
 
     def marginal(self, variable: int) -> Floats:
         """The belief of one variable."""
-        return self.found.marginal(variable)
+        return self._found.marginal(variable)
 
     def joint(self, variables: Sequence[int]) -> Floats:
         """By the chain rule, P(x) P(y | x) ..., with one run for each joint state of all variables but the last."""
@@ -69,14 +40,17 @@ class Propagated(Approximation):
         choose.refuse_loopy_joint(math.prod(self.marginal(v).size for v in variables[:-1]))
         table = np.zeros([self.marginal(v).size for v in variables])
         for state in np.flatnonzero(first > 0):
-            given = self.engine.run({**self.likelihood, variables[0]: np.eye(first.size)[state]})
+            given = self._engine.run({**self._likelihood, variables[0]: np.eye(first.size)[state]})
             if given.log_z > -math.inf:
                 table[state] = first[state] * given.joint(rest)
         return table / table.sum()
 
+    def standard_errors(self, variables: Sequence[int]) -> None:
+        """None: nothing is known about the error."""
+
     def report(self, variables: Sequence[int]) -> str:
         """How the messages ended."""
-        return f"loopy belief propagation: {self.found.convergence}; exact without loops, no error bound with them"
+        return f"loopy belief propagation: {self._found.convergence}; exact without loops, no error bound with them"
 
 
 class Propagation:
@@ -109,14 +83,14 @@ class Propagation:
         return found.marginals, found.log_z
 
 
-@dataclass
-class Sampled(Approximation):
-    """What rows drawn from the posterior tell."""
+class Sampled:
+    """What rows drawn from the posterior tell, and how much they are worth."""
 
-    sample: WeightedSample | ChainSample
+    converged = None
 
-    def __post_init__(self) -> None:
-        self.log_z = self.sample.log_probability if isinstance(self.sample, WeightedSample) else math.nan
+    def __init__(self, sample: WeightedSample | ChainSample) -> None:
+        self.sample = sample
+        self.log_z = sample.log_probability if isinstance(sample, WeightedSample) else math.nan
 
     def marginal(self, variable: int) -> Floats:
         """The share of the rows that has each state."""
@@ -166,6 +140,10 @@ class Sampler:
         """Refused: rows that are drawn seldom hold the most probable state."""
         choose.require(self._options, choose.FIND_EXPLANATION, "most probable explanation")
         raise NotImplementedError
+
+
+#: The posteriors that are approximate, which have a report beside what every posterior has.
+APPROXIMATIONS = (Propagated, Sampled)
 
 
 def approximate_engine(network: BayesianNetwork, options: Options) -> Propagation | Sampler:

@@ -61,17 +61,12 @@ class LaneEngine(TreeRows):
     def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None:
         from bntk.inference.exact.lane_kernels import run_block
 
-        run_block(codes, *span, *self._passes, self.outward, False, tables, out, log_z, self._work())
-
-    def _count(self, codes: Codes, span: Span, weights: Floats, tables: Ints, counts: Floats) -> float:
-        from bntk.inference.exact.lane_kernels import count_block
-
-        return float(count_block(codes, *span, *self._passes, True, False, weights, tables, counts, self._work()))
+        run_block(codes, *span, self._passes, self.outward, False, tables, out, log_z, self._work())
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         from bntk.inference.exact.lane_kernels import explain_block
 
-        explain_block(codes, *span, *self._passes, False, True, self._trace, log_top, self._work())
+        explain_block(codes, *span, self._passes, False, True, self._trace, log_top, self._work())
 
     def _work(self) -> tuple[Any, ...]:
         """Working memory of one piece."""

@@ -173,8 +173,7 @@ class StridedEngine:
 
         state = (self.cards, run.evidence.observed, run.evidence.soft)
         shifts = np.zeros(visits.offsets.size + 1, np.int64)
-        ends = (*run.room, shifts, scales, maximise)
-        return bool(run_pass(run.data, chosen, visits, run.messages, *span, *state, *ends))
+        return bool(run_pass(run.data, chosen, visits, run.messages, span, state, run.room, shifts, scales, maximise))
 
     def _stretches(self, evidence: Evidence, reverse: bool) -> Iterator[tuple[int, int, bool]]:
         """Stretches of cliques that one call runs, and large cliques alone, in the order of the pass."""
@@ -225,10 +224,8 @@ class StridedEngine:
             observed = evidence.observed.copy()
             observed[cut] = state
             own = (free + state * room, free + (state + 1) * room)
-            span = (k, k + 1, ALONE)
-            state_of = (self.cards, observed, evidence.soft)
-            ends = (*own, shifts[state], _NO_SCALES, False)
-            run_pass(data, _NOTHING_CHOSEN, visits, run.messages, *span, *state_of, *ends)
+            ends = ((self.cards, observed, evidence.soft), own, shifts[state], _NO_SCALES, False)
+            run_pass(data, _NOTHING_CHOSEN, visits, run.messages, (k, k + 1, ALONE), *ends)
 
         run_parallel(work, range(n_pieces))
         for i, at, size in copied:

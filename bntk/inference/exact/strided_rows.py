@@ -13,6 +13,9 @@ from bntk.inference.engines import Codes, Floats, Ints
 from bntk.inference.exact.junction import JunctionTree, MessageLayout, Output, Scope
 from bntk.inference.exact.strided import flat_messages, flat_visits, folded, result_tables
 
+#: Numbers that are held at once when the distributions of rows are summed; and the fewest rows of them.
+HELD, FEWEST = 1 << 18, 64
+
 Span = tuple[int, int]
 T = TypeVar("T")
 
@@ -34,15 +37,6 @@ class TreeRows(ABC):
     rows_a_piece: int
     layout: MessageLayout
 
-    @abstractmethod
-    def __init__(
-        self,
-        tree: JunctionTree,
-        factors: Sequence[tuple[Scope, Floats]],
-        root_scope: Scope = (),
-        outputs: Sequence[Output] = (),
-    ) -> None: ...
-
     def run(self, codes: Codes) -> tuple[Floats, Floats]:
         """The normalised outputs of each row side by side (or the root's table), and the log probabilities."""
         tables = result_tables(self.layout)
@@ -51,13 +45,24 @@ class TreeRows(ABC):
         return out, log_z
 
     def count(self, codes: Codes, weights: Floats) -> tuple[Floats, float]:
-        """The sum over rows of the distributions of the outputs, weighted, and the log-likelihood."""
+        """The sum over rows of the distributions of the outputs, weighted, and the log-likelihood.
+
+        Rows without probability add nothing to the counts.
+        """
         tables = result_tables(self.layout)
         width = int(tables[:, 1].sum())
+        step = max(FEWEST, HELD // max(width, 1))
 
         def work(span: Span) -> tuple[Floats, float]:
-            counts = np.zeros(width)
-            return counts, self._count(codes, span, weights, tables, counts)
+            counts, log_likelihood = np.zeros(width), 0.0
+            for begin in range(*span, step):
+                rows = begin + np.flatnonzero(weights[begin : min(begin + step, span[1])])
+                out, log_z = np.empty((rows.size, width)), np.empty(rows.size)
+                self._run(np.take(codes, rows, axis=1), (0, rows.size), tables, out, log_z)
+                out[log_z == -np.inf] = 0.0
+                counts += np.einsum("i,ij->j", weights[rows], out)
+                log_likelihood += float(log_z @ weights[rows])
+            return counts, log_likelihood
 
         pieces = self._in_pieces(codes, work)
         counts = np.sum([np.zeros(width), *(piece for piece, _ in pieces)], axis=0)
@@ -75,9 +80,6 @@ class TreeRows(ABC):
 
     @abstractmethod
     def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None: ...
-
-    @abstractmethod
-    def _count(self, codes: Codes, span: Span, weights: Floats, tables: Ints, counts: Floats) -> float: ...
 
     @abstractmethod
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None: ...
@@ -105,24 +107,18 @@ class StridedRows(TreeRows):
         self._passes = (cards, collecting, distributing, flat_messages(self.layout))
 
     def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None:
-        self._pass(codes, span, self._outward, False, tables, np.empty(0), out, log_z)
-
-    def _count(self, codes: Codes, span: Span, weights: Floats, tables: Ints, counts: Floats) -> float:
-        log_z, rows = np.zeros(codes.shape[1]), slice(*span)
-        self._pass(codes, span, True, False, tables, weights, counts[None, :], log_z)
-        used = weights[rows] > 0
-        return float(log_z[rows][used] @ weights[rows][used])
+        self._pass(codes, span, self._outward, False, tables, out, log_z)
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         no_tables = np.empty((0, 3), dtype=np.int64)
-        self._pass(codes, span, False, True, no_tables, np.empty(0), np.empty((1, 0)), log_top)
+        self._pass(codes, span, False, True, no_tables, np.empty((1, 0)), log_top)
 
     def _pass(self, codes: Codes, span: Span, *arguments: Any) -> None:
         from bntk.inference.exact.pass_kernels import run_rows
 
         data = np.zeros(self.layout.size)
         data[: self._factors.size] = self._factors
-        run_rows(codes, *span, *self._passes, *arguments, data)
+        run_rows(codes, *span, self._passes, *arguments, data)
 
 
 def distinct_rows(codes: Codes) -> tuple[Ints, Ints]:
