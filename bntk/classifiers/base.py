@@ -26,7 +26,7 @@ from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multi
 from bntk.classifiers.documenting import complete_docstring
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.random_state import RandomState, seed_of
-from bntk.classifiers.unsaved import refuse_unsaved
+from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import Variable, is_missing
@@ -103,7 +103,7 @@ class RowReader(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, reset: bool) -> Any:
         """X with its number and names of columns checked; lists as an array, data frames and tables as they are."""
-        if reset:
+        if reset and Unsaved in map(type, vars(self).values()):
             refuse_unsaved(vars(self))
         if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
             names = list(X.names if isinstance(X, Table) else X)
@@ -277,9 +277,11 @@ class BayesClassifier(RowReader):
         )
         self._class_variable = Variable(_class_name(y, self.features_.names), self.classes_.tolist())
         self._learn(self._counter(rows, codes, weights))
-        self.densities_ = fit_densities(
-            self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, self._prior
-        )
+        self.densities_ = ()
+        if self.features_.continuous:
+            self.densities_ = fit_densities(
+                self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, self._prior
+            )
         return self
 
     def _counter(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> TableCounter:
@@ -314,7 +316,8 @@ class BayesClassifier(RowReader):
     @property
     def _seed(self) -> int:
         """The seed of whatever is drawn."""
-        return seed_of(self.random_state)
+        given = self.random_state
+        return given if type(given) is int and given >= 0 else seed_of(given)
 
     @property
     def target_name_(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bntk.classifiers.base import NetworkClassifier
@@ -46,12 +45,12 @@ class StepwiseClassifier(NetworkClassifier):
     epsilon: float = 0.01
 
     @abstractmethod
-    def _own_searches(self) -> Mapping[str, Search]:
-        """The searches that the classifier has names for."""
+    def _own_search(self, name: str) -> Search | None:
+        """The search that the classifier has this name for; None if it has no name of its own."""
 
     def _chosen_search(self) -> str | Search:
         if isinstance(self.search, str):
-            return self._own_searches().get(self.search, self.search)
+            return self._own_search(self.search) or self.search
         return self.search
 
     def _chosen_score(self, counter: TableCounter) -> Score:

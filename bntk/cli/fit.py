@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import bntk
 from bntk._declared import FORMATS
-from bntk.cli.command import Command, Example, UsageError
+from bntk.cli.command import Command, Example
 from bntk.cli.inputs import Data, load_structure, read_data, rows_for, shared_columns
 from bntk.cli.options import add_data, add_json, add_output, add_seed, made, one_of, positive, prior, suffixes
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
@@ -42,8 +42,6 @@ def _run(options: Namespace) -> None:
     from bntk.learning.em import EMResult
 
     check_can_be_written(options.output, tuple(FORMATS), packed=True)
-    if options.prior == "backoff":
-        raise UsageError("--prior backoff is for classifiers: see bntk learn")
     dag, network = load_structure(options.structure)
     data = read_data(options)
     started = time.perf_counter()

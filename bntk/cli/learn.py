@@ -164,8 +164,6 @@ def _report(network: BayesianNetwork, options: Namespace) -> dict[str, Any]:
 def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
     score = made(options.score) or DEFAULT_SCORE
     search, prior = options.search or "auto", made(options.prior)
-    if prior == "backoff":
-        raise UsageError("--prior backoff is for classifiers, with --target")
     shown = shows_progress(options)
     if options.missing == "em":
         return bntk.structural_em(rows, score, space, search, prior, seed=options.seed, progress=shown)

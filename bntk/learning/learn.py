@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from bntk._progress import progress_shown
+from bntk._progress import SHOWN
 from bntk.data.variable import Variable, format_states
 from bntk.errors import BntkWarning, DataError, SpaceError
 from bntk.graph.dag import DAG
@@ -220,7 +220,7 @@ def _search(
     if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure
         space.check()
     _warn_of_missing_cells(evaluator, space)
-    return search.run(evaluator, space, start=start, seed=seed, progress=progress or progress_shown())
+    return search.run(evaluator, space, start=start, seed=seed, progress=progress or SHOWN.get())
 
 
 def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:

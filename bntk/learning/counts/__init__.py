@@ -2,9 +2,8 @@
 
 from bntk.learning.counts.base import MAX_ENTRIES, Counter, SumCounter
 from bntk.learning.counts.compact import CompactTable
-from bntk.learning.counts.memory import TableCounter
+from bntk.learning.counts.memory import TableCounter, as_counter
 from bntk.learning.counts.pairs import PairLayout, PairTables
-from bntk.learning.counts.sources import as_counter
 
 __all__ = [
     "MAX_ENTRIES",

@@ -165,7 +165,7 @@ class RememberedPairs:
         self.pairs, self._target, self._features = pairs, target, tuple(features)
         self._places = {v: place for place, v in enumerate(features)}
         # Where the target is never missing, families without it are sums over its states.
-        self._target_known = bool(pairs.class_counts.sum() == total)
+        self._target_known = bool(np.isclose(pairs.class_counts.sum(), total, rtol=1e-12, atol=0))
 
     def is_about(self, target: int | None, features: Sequence[int]) -> bool:
         """Whether these are the pairs of some variables, in this order, given a target."""
@@ -226,8 +226,15 @@ def count_pairs(
     base = () if target is None else (target,)
     _count_other_singles(planes, chosen, base, layout, table, weights, singles)
     _count_other_pairs(planes, chosen, base, layout, table, weights, pairs)
-    classes = _count(table, weights, (), [base], None)
-    return pairs, singles, classes
+    return pairs, singles, _class_counts(table, target, weights)
+
+
+def _class_counts(table: Table, target: int | None, weights: np.ndarray | None) -> np.ndarray:
+    """The rows (or the weight) of each state of the target; without a target, of all rows."""
+    if target is None:
+        return np.array([table.n_rows if weights is None else weights.sum()])
+    n_classes = table.variables[target].n_states
+    return np.bincount(table.codes[target], weights, minlength=n_classes)[:n_classes]
 
 
 def _count(
