@@ -94,13 +94,17 @@ class FamilyStore:
     def _known_as_pairs(self, families: Sequence[Family]) -> dict[Family, float]:
         """Of some families, those that were evaluated as a pair, alone or given a target."""
         found: dict[Family, float] = {}
-        for target, values in self._pairs.items():
-            size = 1 if target is None else 2
-            for child, parents in families:
-                if len(parents) == size and (target is None or target in parents):
-                    value = float(values[child, parents[0] if parents[-1] == target else parents[-1]])
-                    if not math.isnan(value):
-                        found[child, parents] = value
+        for child, parents in families:
+            if len(parents) == 1:
+                places: list[tuple[int | None, int]] = [(None, parents[0])]
+            elif len(parents) == 2:
+                places = [(parents[0], parents[1]), (parents[1], parents[0])]
+            else:
+                continue
+            for target, tail in places:
+                values = self._pairs.get(target)
+                if values is not None and not math.isnan(values[child, tail]):
+                    found[child, parents] = float(values[child, tail])
         return found
 
     def _evaluate(self, families: list[Family]) -> None:
