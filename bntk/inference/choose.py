@@ -15,6 +15,7 @@ from bntk.errors import TooLargeError
 
 if TYPE_CHECKING:
     from bntk.inference.exact.junction import JunctionTree
+    from bntk.inference.plan import Plan
 
 EngineName = Literal["exact", "auto", "loopy", "weighting", "gibbs"]
 APPROXIMATE: tuple[EngineName, ...] = ("loopy", "weighting", "gibbs")
@@ -135,11 +136,12 @@ def exact_or_loopy(total_entries: int, open_entries: int, max_entries: int) -> E
     return EngineChoice("loopy", f"the cliques of exact inference are over {limit} entries")
 
 
-def refuse_too_large(entries: int, max_entries: float, plan: object) -> None:
-    """The refusal of exact inference, with its plan and the ways out."""
-    if entries > max_entries:
+def refuse_too_large(plan: Plan, max_entries: float, open_entries: int | None = None) -> None:
+    """Refuse exact inference that is over the limit, with its plan and the ways out."""
+    if (plan.total_entries if open_entries is None else open_entries) > max_entries:
+        left = "" if open_entries is None else f" ({open_entries:,} given the evidence)"
         raise TooLargeError(
-            f"exact inference would need more than the {max_entries:,} clique entries allowed: {plan}\n"
+            f"exact inference would need more than the {max_entries:,} clique entries allowed{left}: {plan}\n"
             "Ways out: raise the limit (max_entries), ask for fewer targets or give more evidence, or approximate by "
             'loopy belief propagation or sampling: engine="auto", "loopy", "weighting" or "gibbs"'
         )
@@ -151,7 +153,7 @@ def refuse_too_large(entries: int, max_entries: float, plan: object) -> None:
 def whole_network_serves(entries: int, part: Callable[[], float] = lambda: 0.0) -> bool:
     """Whether the program of the whole network answers a query that depends on a part of its variables.
 
-    The part takes time to find, so that it is asked for only where it matters.
+    The part takes time to find, so that it is found only where it matters.
     """
     return entries <= WHOLE_ENTRIES or (entries <= MEDIUM_ENTRIES and PART * part() >= 1)
 

@@ -26,7 +26,7 @@ Given = Mapping[str, Any]
 class Findings:
     """Likelihoods of the states of some variables, by position, and how the user put them.
 
-    ``vectors[v]`` has one number a state. ``texts[v]`` reads ``name='state'``, ``name in ['a', 'b']`` or
+    ``vectors[v]`` has one number per state. ``texts[v]`` reads ``name='state'``, ``name in ['a', 'b']`` or
     ``name ~ [0.2, 0.8]``.
     """
 

@@ -148,7 +148,7 @@ def _row_program(network: BayesianNetwork, codes: Codes, targets: Sequence[int],
     seen = [column != cpt.child.n_states for column, cpt in zip(codes, network.cpts, strict=True)]
     always: list[int] = []
     # Cells seen in every row cut off what is behind them. Tables with zeros there could still make a row impossible,
-    # and an answer must not depend on which other rows are asked with it.
+    # and an answer must not depend on which other rows come with it.
     if _is_positive(network):
         always = [v for v, observed in enumerate(seen) if observed.all() and v not in targets]
     needed = sorted({*targets, *(v for v, observed in enumerate(seen) if observed.any())} - {*always})

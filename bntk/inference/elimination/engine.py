@@ -49,7 +49,7 @@ def _within_budget(network: BayesianNetwork, codes: Codes, target: int | None, n
 
 
 def second_budget(n_left: int, tree_cost: Callable[[], int]) -> int | None:
-    """What the rows that are left may cost; the cost in a junction tree is asked for if there are many of them."""
+    """What the rows that are left may cost; the cost in a junction tree is found out if there are many of them."""
     return choose.second_budget(n_left, tree_cost() if choose.compares_with_tree(n_left) else None)
 
 
