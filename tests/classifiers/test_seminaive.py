@@ -116,7 +116,7 @@ def test_the_same_seed_gives_the_same_classifier(search: str) -> None:
     def fitted(**options: Any) -> bntk.SemiNaiveBayes:
         return bntk.SemiNaiveBayes(search=search, **options).fit(X, y)
 
-    one, other = fitted(seed=3), fitted(seed=3, n_jobs=1)
+    one, other = fitted(random_state=3), fitted(random_state=3, n_jobs=1)
     assert one.dag_ == other.dag_
     assert one.search_.score == other.search_.score
 
