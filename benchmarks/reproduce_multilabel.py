@@ -38,12 +38,12 @@ from bntk.evaluation.metrics import global_accuracy, mean_accuracy
 Make = Callable[[], Any]
 
 CLASSIFIERS: dict[str, Make] = {
-    "BR-NB": lambda: bntk.BinaryRelevance(base=bntk.NaiveBayes()),
-    "ECC-NB": lambda: bntk.ChainEnsemble(base=bntk.NaiveBayes(), n_chains=10),
+    "BR-NB": lambda: bntk.BinaryRelevance(bntk.NaiveBayes()),
+    "ECC-NB": lambda: bntk.ChainEnsemble(bntk.NaiveBayes(), n_chains=10),
     "AMODE": lambda: bntk.AMODE(),
     "MDBNC": lambda: bntk.MDBNC(),
     # Not in the table unless asked for: a weaker prior than Laplace's rule, for sets with very rare labels.
-    "BR-NB, alpha 0.01": lambda: bntk.BinaryRelevance(base=bntk.NaiveBayes(prior=0.01)),
+    "BR-NB, alpha 0.01": lambda: bntk.BinaryRelevance(bntk.NaiveBayes(prior=0.01)),
 }
 #: Mean accuracies in percent.
 PUBLISHED = {
@@ -58,13 +58,13 @@ PUBLISHED = {
 IDENTIFIERS = {"genbase": ["protein"]}
 
 LIKE_MEKA: dict[str, Make] = {
-    "BR-NB": lambda: bntk.BinaryRelevance(base=bntk.NaiveBayes()),
-    "BR-TAN": lambda: bntk.BinaryRelevance(base=bntk.TAN()),
-    "CC-NB": lambda: bntk.ClassifierChain(base=bntk.NaiveBayes()),
-    "CC-TAN": lambda: bntk.ClassifierChain(base=bntk.TAN()),
-    "BCC-NB": lambda: bntk.BayesianChain(base=bntk.NaiveBayes()),
-    "BCC-TAN": lambda: bntk.BayesianChain(base=bntk.TAN()),
-    "LP-NB": lambda: bntk.LabelPowerset(base=bntk.NaiveBayes()),
+    "BR-NB": lambda: bntk.BinaryRelevance(bntk.NaiveBayes()),
+    "BR-TAN": lambda: bntk.BinaryRelevance(bntk.TAN()),
+    "CC-NB": lambda: bntk.ClassifierChain(bntk.NaiveBayes()),
+    "CC-TAN": lambda: bntk.ClassifierChain(bntk.TAN()),
+    "BCC-NB": lambda: bntk.BayesianChain(bntk.NaiveBayes()),
+    "BCC-TAN": lambda: bntk.BayesianChain(bntk.TAN()),
+    "LP-NB": lambda: bntk.LabelPowerset(bntk.NaiveBayes()),
 }
 #: Mean and global accuracy in percent and CPU seconds (learning and predicting) that MEKA 1.9.1 gave with ten folds and
 #: the same kind of cut points; its "Music" is emotions with one row and one feature less. TAN on yeast: two folds only.

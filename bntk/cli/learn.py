@@ -9,12 +9,15 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 import bntk
+from bntk._declared import FORMATS
 from bntk._progress import showing_progress
 from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.info import classifier_text
 from bntk.cli.inputs import Data, check_names, read_data
-from bntk.cli.models import DEFAULT, DEFAULT_MULTI, Training, classifiers, describe
+from bntk.cli.models import Training, classifiers, describe
 from bntk.cli.options import (
+    DEFAULT,
+    DEFAULT_MULTI,
     SHAPES,
     ModelSpec,
     add_data,
@@ -27,6 +30,7 @@ from bntk.cli.options import (
     model,
     model_help,
     names,
+    suffixes,
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
 from bntk.errors import BntkWarning, DataError
@@ -52,7 +56,7 @@ def _add_options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--tiers", metavar="A,B", type=names, nargs="+", help="no arc from a later tier to an earlier one"
     )
-    add_output(parser, "the file of the network (.bif .json .xmlbif .net .xdsl .uai) or classifier (.json)")
+    add_output(parser, f"the file of the network ({suffixes()}) or classifier (.json)")
     add_json(parser)
 
 
@@ -61,8 +65,6 @@ def _run(options: Namespace) -> None:
         check_can_be_written(options.output, (".json",), packed=True)
         _learn_classifier(options)
     else:
-        from bntk.io import FORMATS
-
         check_can_be_written(options.output, tuple(FORMATS), packed=True)
         _learn_network(options)
 
@@ -162,8 +164,6 @@ def _report(network: BayesianNetwork, options: Namespace) -> dict[str, Any]:
 def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
     score = made(options.score) or DEFAULT_SCORE
     search, prior = options.search or "auto", made(options.prior)
-    if prior == "backoff":
-        raise UsageError("--prior backoff is for classifiers, with --target")
     shown = shows_progress(options)
     if options.missing == "em":
         return bntk.structural_em(rows, score, space, search, prior, seed=options.seed, progress=shown)
@@ -174,8 +174,8 @@ def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
             warnings.filterwarnings("ignore", ".*missing cells.*", BntkWarning)  # said here, in words of options
             if options.missing is None:
                 note(
-                    "some cells are missing, and scores favour parents with missing values; --missing em (slower) or "
-                    "--missing drop (complete rows only) avoids that, --missing available accepts it"
+                    "some values are missing, and scores favour parents that have some; --missing em (slower) or --missing "
+                    "drop (complete rows only) avoids that, --missing available accepts it"
                 )
         return bntk.learn(rows, score, space, search, prior, seed=options.seed, progress=shown)
 

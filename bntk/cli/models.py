@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS, Declared
 from bntk.cli.command import UsageError, did_you_mean
 from bntk.cli.inputs import Data, are_numbers
-from bntk.cli.options import CLASSIFIERS, MULTI_CLASSIFIERS, Kind, ModelSpec, made
+from bntk.cli.options import DEFAULT, ModelSpec, made
 from bntk.cli.output import note
 from bntk.errors import DataError
 
@@ -20,16 +21,15 @@ if TYPE_CHECKING:
 
 #: Options of the command line, and the parameters of classifiers that they are.
 SHARED = {
-    "score": "score",
+    "score": "criterion",
     "search": "search",
     "max_parents": "max_parents",
     "prior": "prior",
     "numeric": "numeric",
     "bins": "n_bins",
     "missing": "missing",
-    "base": "base",
+    "base": "estimator",
 }
-DEFAULT, DEFAULT_MULTI = "tan", "mdbnc"
 
 
 class Training:
@@ -104,11 +104,11 @@ def _classifier(
 ) -> Any:
     kind = _kind(spec, MULTI_CLASSIFIERS if training.several else CLASSIFIERS)
     parameters, known = _parameters(spec, kind, shared, seed, used)
-    if "base" in known:  # made of classifiers with one class, which take what is left of the options
-        base = shared.get("base") or ModelSpec(DEFAULT)
+    if "estimator" in known:  # made of classifiers with one class, which take what is left of the options
+        base = shared.get("estimator") or ModelSpec(DEFAULT)
         one_class = _kind(base, CLASSIFIERS)
         rest = {name: value for name, value in shared.items() if name not in known}
-        parameters["base"] = one_class(**_parameters(base, one_class, rest, seed, used)[0])
+        parameters["estimator"] = one_class(**_parameters(base, one_class, rest, seed, used)[0])
     if "space" in known and (constraints or "max_parents" in shared):
         from bntk.learning.space import named as spaces
 
@@ -124,19 +124,19 @@ def _parameters(
 ) -> tuple[dict[str, Any], set[str]]:
     """What a classifier is made with, and all that it could be made with."""
     known = set(kind().get_params(deep=False))
-    for name in spec.options:
+    given = {SHARED.get(name, name): value for name, value in spec.options.items()}  # fan:score=bic is its criterion
+    for name in given:
         if name not in known:
             raise UsageError(f"{spec.name} has no option {name!r}{did_you_mean(name, known)}")
     chosen = {name: value for name, value in shared.items() if name in known}
     used.update(chosen)
-    return {**chosen, **({"seed": seed} if "seed" in known else {}), **spec.options}, known
+    drawing = {"random_state": seed} if "random_state" in known else {}
+    return {**chosen, **drawing, **given}, known
 
 
-def _kind(spec: ModelSpec, choices: dict[str, Kind]) -> Any:
-    import bntk
-
+def _kind(spec: ModelSpec, choices: Declared) -> Any:
     if spec.name in choices:
-        return getattr(bntk, choices[spec.name].name)
+        return choices[spec.name]
     if choices is MULTI_CLASSIFIERS:
         raise UsageError(f"{spec.name} is for one class; for several: {', '.join(choices)}")
     if spec.name in MULTI_CLASSIFIERS:

@@ -11,6 +11,7 @@ and Data Analysis 19, 191-201.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,16 +21,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
-from bntk.data.table import Table, as_table
-from bntk.data.variable import Variable
+from bntk.data.table import Table, as_table, column_names
+from bntk.data.variable import Variable, names_of
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.inference.elimination.engine import FEW_ROWS, MOST, QUICK, ExpectedCounts, flat_families
+from bntk.inference import choose
+from bntk.inference.elimination.engine import ExpectedCounts, families_around, second_budget
+from bntk.inference.elimination.flat import flat_families
 from bntk.inference.exact.program import Factor, Program, compile_factors
-from bntk.learning.completion import distinct_rows
-from bntk.learning.counts import Counter, TableCounter
-from bntk.learning.parameters import posterior_mean, sized_families
-from bntk.learning.priors import Prior, as_prior
+from bntk.learning.completion import merged_rows
+from bntk.learning.counts import Counter, TableCounter, as_counter
+from bntk.learning.parameters import sized_families
+from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -114,9 +117,10 @@ def fit_em(
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, or TableCounter
         Must have a column for each node that is not hidden; others are ignored.
-    prior : "mle", float, mapping, or Prior
+    prior : "mle", "backoff", float, mapping, or Prior
         Maximum likelihood, or a prior: a number is the Dirichlet alpha of every cell; a mapping gives it by variable
-        (a number, or one per state); ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size.
+        (a number, or one per state); ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size. With ``"backoff"``
+        (:class:`bntk.priors.Backoff`) EM runs with its ``alpha``, and the tables are shrunk at the end.
     start : BayesianNetwork, optional
         The network to begin with, over the same structure and states. By default the estimates from available cases
         with one row added to each cell, and random tables in families with a hidden variable.
@@ -186,7 +190,7 @@ def hidden_names(names: Sequence[str], data: Any, variables: Sequence[Variable] 
     """The declared variables among the names that have no column in the data."""
     if variables is None or isinstance(data, (Counter, np.ndarray)):
         return []
-    columns = set(column_names(data))
+    columns = set(column_names(data) or ())
     declared = {variable.name for variable in variables}
     return [name for name in names if name in declared and name not in columns] if columns else []
 
@@ -195,12 +199,11 @@ def incomplete_table(
     names: Sequence[str], data: Any, variables: Sequence[Variable] | None, weights: ArrayLike | None
 ) -> tuple[Table, Floats | None, list[str]]:
     """The columns of these names as a table, weights, and the hidden variables, whose cells are all missing."""
-    if isinstance(data, TableCounter):
-        if weights is not None or variables is not None:
-            raise DataError("a Counter has its weights and variables already; give them where it is made")
-        return as_table(data.table, only=names, require_rows=True), data.weights, []
     if isinstance(data, Counter):
-        raise DataError("EM looks at single rows: give it a table, not a counter of rows that are elsewhere")
+        counter = as_counter(data, variables=variables, weights=weights)
+        if not isinstance(counter, TableCounter):
+            raise DataError("EM looks at single rows: give it a table, not a counter of rows that are elsewhere")
+        return as_table(counter.table, only=names, require_rows=True), counter.weights, []
     hidden = hidden_names(names, data, variables)
     declared = {variable.name: variable for variable in variables or ()}
     seen = [name for name in names if name not in hidden]
@@ -211,16 +214,6 @@ def incomplete_table(
         table = table.recode([declared.get(variable.name, variable) for variable in table.variables])
     checked = None if weights is None else TableCounter(table, np.asarray(weights)).weights
     return _with_hidden(table, names, [declared[name] for name in hidden]), checked, hidden
-
-
-def column_names(data: Any) -> list[str]:
-    """The names of the columns of data of any kind; none where it has no names."""
-    if isinstance(data, Table):
-        return list(data.names)
-    if isinstance(data, Mapping):
-        return [str(name) for name in data]
-    names = getattr(data, "column_names", getattr(data, "columns", ()))  # pyarrow has both
-    return [str(name) for name in names]
 
 
 def _with_hidden(table: Table, names: Sequence[str], hidden: Sequence[Variable]) -> Table:
@@ -268,9 +261,7 @@ class IncompleteRows:
         self.is_complete = not self.open
         self._alphas = [_alpha(family, prior) for family in self.families]
         whole = table.complete_rows()
-        codes, repeats = distinct_rows(
-            table.codes[:, ~whole], table.cards, None if weights is None else weights[~whole]
-        )
+        codes, repeats = merged_rows(table.codes[:, ~whole], None if weights is None else weights[~whole])
         self._cells = self._expected(dag, codes, repeats)
         # Rows with too many missing cells to be summed out one by one go through a junction tree as a whole.
         large = self._cells.too_large
@@ -291,14 +282,12 @@ class IncompleteRows:
 
     def _expected(self, dag: DAG, codes: NDArray[Any], weights: Floats) -> ExpectedCounts:
         cards = self.table.cards.tolist()
-        ones = [np.ones([cards[v] for v in scope]) for scope in self.scopes]
-        families = flat_families(cards, dag.topological_indices, dag.parent_indices, ones)
-        quick = ExpectedCounts(families, codes, weights, QUICK)
-        n_left = np.count_nonzero(quick.too_large)
-        if not n_left:
-            return quick
-        budget = MOST if n_left < FEW_ROWS else min(MOST, self._compiled().plan.total_entries)
-        return ExpectedCounts(families, codes, weights, budget) if budget > QUICK else quick
+        ones = np.ones(sum(math.prod(cards[v] for v in scope) for scope in self.scopes))
+        families = families_around(flat_families(self.scopes, cards), dag.topological_indices, ones)
+        quick = ExpectedCounts(families, codes, weights, choose.first_budget())
+        n_left = int(np.count_nonzero(quick.too_large))
+        budget = second_budget(n_left, lambda: self._compiled().plan.total_entries)
+        return quick if budget is None else ExpectedCounts(families, codes, weights, budget)
 
     def _compiled(self) -> Program:
         cards = self.table.cards.tolist()
@@ -343,9 +332,18 @@ class IncompleteRows:
         return [posterior_mean(table, np.float64(1)) for table in counts]
 
 
-def _alpha(family: tuple[Variable, ...], prior: Prior) -> Floats:
-    q = int(np.prod([parent.n_states for parent in family[:-1]], dtype=object))
-    return np.asarray(prior.alpha(family[-1], q), dtype=np.float64)
+def _alpha(family: Family, prior: Prior) -> Floats:
+    return np.asarray(prior.pseudo_count(family[-1], n_configurations(family)), dtype=np.float64)
+
+
+def _prior_counts(prior: Prior, families: Sequence[Family], counts: Sequence[Floats]) -> Tables:
+    """The expected counts that a prior needs: those of families with fewer parents, so sums of those that are here."""
+    by_child = {family[-1]: (family, table) for family, table in zip(families, counts, strict=True)}
+    found = {}
+    for smaller in prior.needed(families):
+        family, table = by_child[smaller[-1]]
+        found[names_of(smaller)] = table.sum(axis=tuple(a for a, v in enumerate(family) if v not in smaller))
+    return found
 
 
 def log_product(powers: Sequence[NDArray[Any]], tables: Sequence[Floats]) -> float:
@@ -374,7 +372,9 @@ class _Climb:
     interrupted: bool = False
 
     def network(self, dag: DAG, rows: IncompleteRows, starts: tuple[float, ...]) -> BayesianNetwork:
-        parts = zip(rows.families, self.tables, self.counts, strict=True)
+        alphas = rows.prior.pseudo_counts(rows.families, _prior_counts(rows.prior, rows.families, self.counts))
+        tables = [posterior_mean(table, alpha) for table, alpha in zip(self.counts, alphas, strict=True)]
+        parts = zip(rows.families, tables, self.counts, strict=True)
         # Without a prior the network refuses to be updated, which expected counts do not allow.
         network = BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counts) for f, values, counts in parts])
         report = EMResult(

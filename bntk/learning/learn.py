@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from bntk._progress import progress_shown
-from bntk.data.table import as_table
+from bntk._progress import SHOWN
 from bntk.data.variable import Variable, format_states
 from bntk.errors import BntkWarning, DataError, SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning import scores
 from bntk.learning import search as searches
-from bntk.learning.counts import Counter, TableCounter
+from bntk.learning.counts import Counter, TableCounter, as_counter
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Dirichlet, Prior
 from bntk.learning.scores.base import Evaluator, Score
@@ -105,7 +103,7 @@ def learn(
     cloudy -> sprinkler; cloudy -> rain -> wet <- sprinkler
     """
     rule = scores.by_name(score)
-    counter, space = _as_counter(data, weights, variables, space)
+    counter, space = _counter_and_space(data, weights, variables, space)
     found = _search(counter, rule, space, search, start, seed, progress)
     network = fit(found.dag, counter, default_prior(rule) if prior is None else prior)
     return network._with_report(found)
@@ -159,7 +157,7 @@ def learn_structure(
     >>> found.trace_frame()["score"].is_monotonic_increasing
     True
     """
-    counter, space = _as_counter(data, weights, variables, space)
+    counter, space = _counter_and_space(data, weights, variables, space)
     return _search(counter, scores.by_name(score), space, search, start, seed, progress)
 
 
@@ -186,17 +184,11 @@ def default_prior(score: Score) -> Prior:
 # ---- what users may give -----------------------------------------------------------------------------------------
 
 
-def _as_counter(
+def _counter_and_space(
     data: Any, weights: ArrayLike | None, variables: Sequence[Variable] | None, space: Space | None
 ) -> tuple[Counter, Space]:
     """A counter and a space over the same variables in the same order."""
-    if isinstance(data, Counter):
-        if weights is not None or variables is not None:
-            raise DataError("a Counter has its weights and variables already; give them where it is made")
-        counter = data
-    else:
-        table = as_table(data, variables=variables, require_rows=True)
-        counter = TableCounter(table, None if weights is None else np.asarray(weights))
+    counter = as_counter(data, variables=variables, weights=weights, require_rows=True)
     if space is None:
         return counter, spaces.dag(counter.names)
     return _select(counter, space.nodes), space
@@ -228,7 +220,7 @@ def _search(
     if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure
         space.check()
     _warn_of_missing_cells(evaluator, space)
-    return search.run(evaluator, space, start=start, seed=seed, progress=progress or progress_shown())
+    return search.run(evaluator, space, start=start, seed=seed, progress=progress or SHOWN.get())
 
 
 def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:

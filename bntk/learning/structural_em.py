@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk._progress import progress_bar
-from bntk.data.table import Table
+from bntk.data.table import Table, column_names
 from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning import scores
 from bntk.learning.completion import hard_completion, soft_completion
 from bntk.learning.counts import TableCounter
-from bntk.learning.em import EMResult, IncompleteRows, column_names, fit_em, incomplete_table, log_product
+from bntk.learning.em import EMResult, IncompleteRows, fit_em, incomplete_table, log_product
 from bntk.learning.learn import default_prior, learn_structure
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Prior, as_prior
@@ -192,7 +192,7 @@ def structural_em(
 def _names(data: Any, variables: Sequence[Variable] | None) -> list[str]:
     """The columns of the data, and the declared variables that have none."""
     declared = [variable.name for variable in variables or ()]
-    columns = column_names(data)
+    columns = column_names(data) or []
     return [*columns, *(name for name in declared if name not in columns)]
 
 

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
 import bntk
-from bntk.classifiers.multidim.beliefs import Alone
 from bntk.errors import TooLargeError
+from bntk.inference.exact.log_tree import IsolatedVariable
 from bntk.learning.learn import learn_structure
 from bntk.learning.space import named as spaces
 
@@ -130,10 +130,10 @@ def test_the_average_of_the_members_is_the_joint():
 def test_the_bridge_is_the_best_by_the_score():
     X, Y = problem()
     for score in ("bic", "bdeu"):
-        model = bntk.AMODE(numeric="category", score=score).fit(X, Y)
+        model = bntk.AMODE(numeric="category", criterion=score).fit(X, Y)
         variables = (*model.features_.variables, *model.labels_.variables())
         codes = np.vstack([model.features_.read(X).table.codes, model.labels_.encode(Y)]).astype(np.uint8)
-        space = spaces.mdbnc(X.columns, Y.columns, classes="empty", feature_shape="empty", max_bridge_parents=2)
+        space = spaces.mdbnc(X.columns, Y.columns, class_shape="empty", feature_shape="empty", max_bridge_parents=2)
         best = learn_structure(bntk.Table.from_codes(codes, variables), score, space, search="exact")
         assert model.search_.exact
         assert model.search_.score == pytest.approx(best.score, abs=1e-9)
@@ -161,13 +161,13 @@ def test_a_class_that_shares_no_feature_is_summed_as_logs_would_be(data, n_state
     by_rows = data.draw(arrays(float, (n_states, n_rows, 1), elements=LOGS))
     own = data.draw(arrays(float, (n_states, 1, n_components), elements=LOGS))
     shares = data.draw(arrays(float, (n_rows, n_components), elements=st.floats(0, 1)))
-    alone = Alone(by_rows, own, n_rows)
+    alone = IsolatedVariable(by_rows, own, n_rows)
     both = by_rows + own
     with np.errstate(divide="ignore"):
         log_z = np.logaddexp.reduce(both, axis=0)
     np.testing.assert_allclose(alone.log_z, log_z, rtol=1e-12, atol=1e-12)
     given_each = np.where(np.isfinite(log_z), np.exp(both - np.where(np.isfinite(log_z), log_z, 0.0)), 0.0)
-    np.testing.assert_allclose(alone.shares(shares), (given_each * shares).sum(axis=-1).T, atol=1e-12)
+    np.testing.assert_allclose(alone.marginal(shares), (given_each * shares).sum(axis=-1).T, atol=1e-12)
 
 
 def test_rows_are_answered_alike_alone_and_together_and_by_any_threads(monkeypatch):
@@ -175,7 +175,7 @@ def test_rows_are_answered_alike_alone_and_together_and_by_any_threads(monkeypat
     X, Y = problem(m=6, missing=0.1)
     model = bntk.AMODE(numeric="category", n_jobs=1).fit(X, Y)
     together = model.predict_proba(X)
-    monkeypatch.setattr("bntk.classifiers.multidim.posterior.ENTRIES_AT_ONCE", 1)  # one row at a time
+    monkeypatch.setattr("bntk.inference.elimination.targets.ENTRIES_AT_ONCE", 1)  # one row at a time
     two = bntk.AMODE(numeric="category", n_jobs=2).fit(X, Y)
     for a, b, c in zip(together, model.predict_proba(X), two.predict_proba(X), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13)
@@ -210,8 +210,8 @@ def test_permuting_columns_changes_nothing():
 
 def test_it_is_an_estimator_of_scikit_learn():
     X, Y = problem()
-    model = bntk.AMODE(score="bdeu", prior=0.5)
-    assert model.get_params()["score"] == "bdeu"
+    model = bntk.AMODE(criterion="bdeu", prior=0.5)
+    assert model.get_params()["criterion"] == "bdeu"
     assert clone(model).get_params() == model.get_params()
     model.fit(X, Y)
     again = pickle.loads(pickle.dumps(model))

@@ -124,7 +124,7 @@ def test_a_chain_is_the_product_of_its_links(base, order):
     X, Y = data()
     _, probability = by_hand(base, X, Y, chain_parents(order))
     expected = joint_by_hand(probability, X, list(Y))
-    chain = bntk.ClassifierChain(base=base, order=order, search="exact").fit(X, Y)
+    chain = bntk.ClassifierChain(base, order=order, search="exact").fit(X, Y)
     np.testing.assert_allclose(chain.predict_joint_proba(X), expected, atol=1e-12)
     np.testing.assert_allclose(expected.sum(axis=1), 1, atol=1e-12)
     assert chain.proba_ == "exact"
@@ -139,7 +139,7 @@ def test_a_chain_is_the_product_of_its_links(base, order):
 def test_exact_search_finds_the_mode(base, few, monkeypatch):
     monkeypatch.setattr(chain_search, "FEW_COMBINATIONS", few)  # best first, or all at once
     X, Y = data(seed=1, numbers=True)
-    chain = bntk.ClassifierChain(base=base, search="exact", order="random", seed=3).fit(X, Y)
+    chain = bntk.ClassifierChain(base, search="exact", order="random", random_state=3).fit(X, Y)
     joint = chain.predict_joint_proba(X)
     np.testing.assert_allclose(probability_of(joint, chain.predict(X), list(Y)), joint.max(axis=1), rtol=1e-12)
     assert (chain.predict(X) != clone(chain).set_params(search="greedy").fit(X, Y).predict(X)).any(axis=None)
@@ -149,7 +149,7 @@ def test_exact_search_finds_the_mode(base, few, monkeypatch):
 @settings(max_examples=15)
 def test_beam_search_lies_between_greedy_and_exact(seed, width):
     X, Y = data(seed=seed, n=40)
-    chain = bntk.ClassifierChain(search="beam", beam=width, order="random", seed=seed).fit(X, Y)
+    chain = bntk.ClassifierChain(search="beam", beam=width, order="random", random_state=seed).fit(X, Y)
     other = clone(chain).set_params(search="greedy" if width == 1 else "exact").fit(X, Y)
     joint = chain.predict_joint_proba(X)
     found, best = (probability_of(joint, model.predict(X), list(Y)) for model in (chain, other))
@@ -163,7 +163,7 @@ def test_of_equally_probable_combinations_the_first_in_the_chain_wins():
     Y = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])  # every label is even odds, whatever came before it
     beams = [{"search": "beam", "beam": width} for width in (1, 2, 3, 8)]
     for options in ({"search": "exact"}, {"search": "greedy"}, *beams):
-        chain = bntk.ClassifierChain(base=bntk.NaiveBayes(prior=1e6), **options).fit(X, Y)
+        chain = bntk.ClassifierChain(estimator=bntk.NaiveBayes(prior=1e6), **options).fit(X, Y)
         assert chain.predict(X[:1]).tolist() == [[0, 0, 0]]
 
 
@@ -181,8 +181,8 @@ def test_naive_bayes_by_terms_is_naive_bayes_by_columns(kind, prior):
     )
     options = {"prior": prior, "numeric": "gaussian" if kind == "gaussian" else "mdl"}
     for chain in (bntk.ClassifierChain(search="exact"), bntk.BayesianChain(), bntk.CircularChain()):
-        terms = clone(chain).set_params(base=bntk.NaiveBayes(**options)).fit(X, Y)
-        columns = clone(chain).set_params(base=OtherNaiveBayes(**options)).fit(X, Y)
+        terms = clone(chain).set_params(estimator=bntk.NaiveBayes(**options)).fit(X, Y)
+        columns = clone(chain).set_params(estimator=OtherNaiveBayes(**options)).fit(X, Y)
         for ours, theirs in zip(terms.predict_proba(X), columns.predict_proba(X), strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
@@ -208,10 +208,10 @@ def test_a_row_without_a_label_counts_for_the_others(base):
     X, Y = data(seed=6, lacking=0.15)
     order = list(Y)
     _, probability = by_hand(base, X, Y, chain_parents(order))
-    chain = bntk.ClassifierChain(base=base).fit(X, Y)
+    chain = bntk.ClassifierChain(base).fit(X, Y)
     np.testing.assert_allclose(chain.predict_joint_proba(X), joint_by_hand(probability, X, order), atol=1e-12)
     _, probability = by_hand(base, X, Y, {name: [] for name in Y})
-    alone = bntk.BinaryRelevance(base=base).fit(X, Y)
+    alone = bntk.BinaryRelevance(estimator=base).fit(X, Y)
     for name, ours in zip(Y, alone.predict_proba(X), strict=True):
         np.testing.assert_allclose(ours, probability(name, X, {}), atol=1e-12)
 
@@ -221,13 +221,13 @@ def test_a_base_that_refuses_missing_cells_learns_from_rows_with_the_labels_of_a
     X = rng.normal(size=(300, 3))
     Y = pd.DataFrame({"a": X[:, 0] + rng.normal(size=300) > 0, "b": X[:, 1] + X[:, 0] > 0}).astype(float)
     lacking = Y.mask(rng.random(Y.shape) < 0.2)
-    chain = bntk.ClassifierChain(base=LogisticRegression()).fit(X, lacking)
+    chain = bntk.ClassifierChain(estimator=LogisticRegression()).fit(X, lacking)
     with_a, with_both = lacking["a"].notna(), lacking.notna().all(axis=1)
     first = LogisticRegression().fit(X[with_a], lacking["a"][with_a])
     second = LogisticRegression().fit(np.column_stack([X, lacking["a"]])[with_both], lacking["b"][with_both])
     np.testing.assert_allclose(chain.estimators_[0].coef_, first.coef_)
     np.testing.assert_allclose(chain.estimators_[1].coef_, second.coef_)
-    takes_them = bntk.ClassifierChain(base=HistGradientBoostingClassifier(max_iter=3)).fit(X, lacking)
+    takes_them = bntk.ClassifierChain(estimator=HistGradientBoostingClassifier(max_iter=3)).fit(X, lacking)
     every_b = HistGradientBoostingClassifier(max_iter=3)
     with_b = lacking["b"].notna()
     every_b.fit(np.column_stack([X, lacking["a"]])[with_b], lacking["b"][with_b])
@@ -235,7 +235,7 @@ def test_a_base_that_refuses_missing_cells_learns_from_rows_with_the_labels_of_a
     np.testing.assert_allclose(takes_them.estimators_[1].predict_proba(both), every_b.predict_proba(both))
     nobody = pd.DataFrame({"a": [0, 1] * 2 + [None] * 4, "b": [None] * 4 + [0, 1] * 2})
     with pytest.raises(DataError, match="no row has all the labels of 'b', 'a'"):
-        bntk.ClassifierChain(base=LogisticRegression()).fit(X[:8], nobody)
+        bntk.ClassifierChain(estimator=LogisticRegression()).fit(X[:8], nobody)
 
 
 def test_label_powerset_learns_from_rows_with_all_labels():
@@ -255,7 +255,7 @@ def test_label_powerset_learns_from_rows_with_all_labels():
 @pytest.mark.parametrize("base", [bntk.NaiveBayes(), bntk.TAN(), bntk.AODE(), DecisionTreeClassifier(random_state=0)])
 def test_binary_relevance_is_one_classifier_for_each_class_variable(base):
     X, Y = data(seed=7, numbers=True)
-    model = bntk.BinaryRelevance(base=base).fit(X, Y)
+    model = bntk.BinaryRelevance(estimator=base).fit(X, Y)
     predicted, probabilities = model.predict(X), model.predict_proba(X)
     joint = np.ones((len(X), 1))
     for name, ours in zip(Y, probabilities, strict=True):
@@ -271,7 +271,7 @@ def test_label_powerset_is_one_classifier_of_the_combinations(base):
     X, Y = data(seed=8, numbers=True)
     together = Y.astype(str).agg("|".join, axis=1)
     alone = clone(base).fit(X, together)
-    model = bntk.LabelPowerset(base=base).fit(X, Y)
+    model = bntk.LabelPowerset(estimator=base).fit(X, Y)
     assert model.predict(X).astype(str).agg("|".join, axis=1).tolist() == alone.predict(X).tolist()
     cells = ["|".join(map(str, cell)) for cell in itertools.product(*LABELS.values())]
     joint = np.zeros((len(X), len(cells)))
@@ -287,7 +287,7 @@ def test_label_powerset_is_one_classifier_of_the_combinations(base):
 @pytest.mark.parametrize("base", [bntk.NaiveBayes(), bntk.TAN()], ids=["nb", "tan"])
 def test_a_circular_chain_ends_where_no_label_would_change(base):
     X, Y = data(seed=9)
-    chain = bntk.CircularChain(base=base, max_iter=50).fit(X, Y)
+    chain = bntk.CircularChain(estimator=base, max_iter=50).fit(X, Y)
     converged = chain.convergence(X).converged
     assert converged.mean() > 0.9
     X = X[converged]
@@ -301,10 +301,10 @@ def test_a_circular_chain_ends_where_no_label_would_change(base):
 
 def test_the_first_cycle_is_that_of_a_chain_and_later_ones_go_on_from_it():
     X, Y = data(seed=10, n=300)
-    once = bntk.CircularChain(max_iter=1, order="random", seed=2).fit(X, Y)
+    once = bntk.CircularChain(max_iter=1, order="random", random_state=2).fit(X, Y)
     with pytest.warns(ConvergenceWarning, match=r"300 of 300 rows still change after max_iter=1"):
         predicted = once.predict(X)
-    pd.testing.assert_frame_equal(predicted, bntk.ClassifierChain(order="random", seed=2).fit(X, Y).predict(X))
+    pd.testing.assert_frame_equal(predicted, bntk.ClassifierChain(order="random", random_state=2).fit(X, Y).predict(X))
     twice = bntk.CircularChain(max_iter=2, order=once.order_).fit(X, Y)
     by_turns, at_once = predicted.copy(), predicted.copy()
     for name in once.order_:
@@ -339,7 +339,7 @@ def test_the_tree_of_a_bayesian_chain_is_the_maximum_spanning_tree_by_mutual_inf
 @pytest.mark.parametrize("base", [bntk.NaiveBayes(), bntk.TAN()], ids=["nb", "tan"])
 def test_a_bayesian_chain_is_the_product_over_its_network(structure, base):
     X, Y = data(seed=12, n=200)
-    chain = bntk.BayesianChain(base=base, structure=structure, search="exact").fit(X, Y)
+    chain = bntk.BayesianChain(estimator=base, structure=structure, search="exact").fit(X, Y)
     assert chain.dag_.arcs
     X = X[:50]
     parents = {name: sorted(chain.dag_.parents(name), key=list(Y).index) for name in Y}
@@ -371,8 +371,8 @@ def test_a_tree_of_many_class_variables_is_exact():
 @pytest.mark.parametrize("base", [bntk.NaiveBayes(), bntk.TAN()], ids=["nb", "tan"])
 def test_samples_estimate_the_marginals(base):
     X, Y = data(seed=13)
-    exact = bntk.ClassifierChain(base=base, proba="exact").fit(X, Y)
-    sampling = bntk.ClassifierChain(base=base, proba="sampling", n_samples=1000).fit(X, Y)
+    exact = bntk.ClassifierChain(base, proba="exact").fit(X, Y)
+    sampling = bntk.ClassifierChain(base, proba="sampling", n_samples=1000).fit(X, Y)
     first, again = sampling.predict_proba(X), sampling.predict_proba(X)
     assert sampling.proba_ == "sampling"
     for p, q, r in zip(exact.predict_proba(X), first, again, strict=True):
@@ -393,10 +393,10 @@ def test_exact_probabilities_of_too_many_combinations_are_refused():
 def test_an_ensemble_is_the_mean_of_its_chains():
     X, Y = data(seed=14, numbers=True)
     for base in (bntk.NaiveBayes(), bntk.TAN(), DecisionTreeClassifier(max_depth=3, random_state=0)):
-        ensemble = bntk.ChainEnsemble(base=base, n_chains=4, seed=1).fit(X, Y)
+        ensemble = bntk.ChainEnsemble(base, n_chains=4, random_state=1).fit(X, Y)
         assert len({tuple(chain.order_) for chain in ensemble.chains_}) > 1
         members = [
-            bntk.ClassifierChain(base=base, order=chain.order_).fit(X, Y).predict_proba(X) for chain in ensemble.chains_
+            bntk.ClassifierChain(base, order=chain.order_).fit(X, Y).predict_proba(X) for chain in ensemble.chains_
         ]
         predicted = ensemble.predict(X)
         for j, ours in enumerate(ensemble.predict_proba(X)):
@@ -427,12 +427,12 @@ def test_equal_to_the_chains_of_scikit_learn(base):
     X, Y = binary_data()
     order = [2, 0, 3, 1]
     theirs = SklearnChain(base, order=order).fit(X, Y)
-    ours = bntk.ClassifierChain(base=base, order=order).fit(X, Y)
+    ours = bntk.ClassifierChain(base, order=order).fit(X, Y)
     assert (ours.predict(X) == theirs.predict(X)).all()
     probabilities = np.column_stack([p[:, 1] for p in ours.predict_proba(X)])
     np.testing.assert_allclose(probabilities, theirs.predict_proba(X), atol=1e-12)
     many = MultiOutputClassifier(base).fit(X, Y)
-    alone = bntk.BinaryRelevance(base=base).fit(X, Y)
+    alone = bntk.BinaryRelevance(estimator=base).fit(X, Y)
     assert (alone.predict(X) == many.predict(X)).all()
     for p, q in zip(alone.predict_proba(X), many.predict_proba(X), strict=True):
         np.testing.assert_allclose(p, q, atol=1e-12)
@@ -441,37 +441,41 @@ def test_equal_to_the_chains_of_scikit_learn(base):
 
 def test_numbers_for_classifiers_of_other_packages():
     X, Y = data(seed=15, numbers=True)
-    chain = bntk.ClassifierChain(base=LogisticRegression()).fit(X, Y)
+    chain = bntk.ClassifierChain(estimator=LogisticRegression()).fit(X, Y)
     by_name = [list(model.feature_names_in_[4:]) for model in chain.estimators_]
     three = ["colour=blue", "colour=green", "colour=red"]
     assert by_name == [[], three, [*three, "big"], [*three, "big", "old"]]
     more = X.assign(**{name: (Y["colour"] == name.partition("=")[2]).astype(float) for name in three})
     alone = LogisticRegression().fit(more, Y["big"])
     np.testing.assert_allclose(chain.estimators_[1].predict_proba(more), alone.predict_proba(more), atol=1e-9)
-    in_polars = bntk.ClassifierChain(base=LogisticRegression()).fit(pl.from_pandas(X), pl.from_pandas(Y))
+    in_polars = bntk.ClassifierChain(estimator=LogisticRegression()).fit(pl.from_pandas(X), pl.from_pandas(Y))
     assert in_polars.predict(pl.from_pandas(X)).to_pandas().equals(chain.predict(X))
     for other in (X.to_numpy(), dict(X), X.set_axis(range(4), axis=1)):
-        again = bntk.ClassifierChain(base=LogisticRegression()).fit(other, Y)
+        again = bntk.ClassifierChain(estimator=LogisticRegression()).fit(other, Y)
         assert again.predict(other).to_numpy().tolist() == chain.predict(X).to_numpy().tolist()
 
 
 def test_a_base_without_probabilities_predicts_labels():
     X, Y = binary_data()
     base = make_pipeline(StandardScaler(), LinearSVC(dual=False))
-    ours = bntk.ClassifierChain(base=base).fit(X, Y)
+    ours = bntk.ClassifierChain(base).fit(X, Y)
     assert (ours.predict(X) == SklearnChain(base).fit(X, Y).predict(X)).all()
-    for model in (bntk.BinaryRelevance(base=base), bntk.LabelPowerset(base=base), bntk.CircularChain(base=base)):
+    for model in (
+        bntk.BinaryRelevance(estimator=base),
+        bntk.LabelPowerset(estimator=base),
+        bntk.CircularChain(estimator=base),
+    ):
         assert model.fit(X, Y).predict(X).shape == Y.shape
     with pytest.raises(AttributeError, match="Pipeline has no predict_proba"):
         ours.predict_proba(X)
     with pytest.raises(AttributeError, match="has no predict_proba"):
-        bntk.ClassifierChain(base=base, search="exact").fit(X, Y).predict(X)
+        bntk.ClassifierChain(base, search="exact").fit(X, Y).predict(X)
 
 
 @pytest.mark.parametrize("kind", ALL)
 def test_works_with_the_tools_of_scikit_learn(kind):
     X, Y = binary_data(n=60, m=3)
-    model = kind(base=bntk.NaiveBayes(prior=2.0))
+    model = kind(estimator=bntk.NaiveBayes(prior=2.0))
     fitted = clone(model).fit(X, Y)
     assert fitted.predict(X).shape == Y.shape
     assert [p.shape for p in fitted.predict_proba(X)] == [(60, 2)] * 3
@@ -480,8 +484,8 @@ def test_works_with_the_tools_of_scikit_learn(kind):
     assert all(np.array_equal(p, q) for p, q in zip(back.predict_proba(X), fitted.predict_proba(X), strict=True))
     assert fitted.score(X, Y) == np.mean((fitted.predict(X) == Y).all(axis=1))
     assert cross_val_score(model, X, Y, cv=3).shape == (3,)
-    search = GridSearchCV(model, {"base__prior": [0.1, 10.0]}, cv=3).fit(X, Y)
-    assert search.best_params_["base__prior"] in (0.1, 10.0)
+    search = GridSearchCV(model, {"estimator__prior": [0.1, 10.0]}, cv=3).fit(X, Y)
+    assert search.best_params_["estimator__prior"] in (0.1, 10.0)
     assert "prior=2.0" in repr(model)
 
 
@@ -517,10 +521,10 @@ def test_labels_and_features_may_have_the_same_names():
 def test_a_class_variable_with_one_label_is_no_trouble(kind, base):
     X, Y = binary_data(n=60, m=3)
     with_constant = np.insert(Y, 1, 7, axis=1)
-    model = kind(base=base).fit(X, with_constant)
+    model = kind(estimator=base).fit(X, with_constant)
     assert (model.predict(X)[:, 1] == 7).all()
     assert (model.predict_proba(X)[1] == 1).all() or kind is bntk.LabelPowerset
-    only = kind(base=base).fit(X, np.full((60, 2), 3))
+    only = kind(estimator=base).fit(X, np.full((60, 2), 3))
     assert (only.predict(X) == 3).all()
 
 
@@ -561,7 +565,7 @@ def test_wrong_data_is_refused(kind):
 @pytest.mark.parametrize("kind", ALL)
 def test_the_same_seed_gives_the_same_answers(kind):
     X, Y = data(seed=18)
-    options = {"seed": 5} if hasattr(kind(), "seed") else {}
+    options = {"random_state": 5} if hasattr(kind(), "random_state") else {}
     first, second = (kind(n_jobs=n, **options).fit(X, Y).predict_proba(X) for n in (1, 2))
     assert all(np.array_equal(p, q) for p, q in zip(first, second, strict=True))
 

@@ -17,12 +17,12 @@ from bntk.learning.learn import learn_structure
 from bntk.learning.space import named as spaces
 
 SHAPES = [
-    {"classes": "empty", "features": "empty"},
-    {"classes": "tree", "features": "tree"},
-    {"classes": "forest", "features": "forest", "bridge": "discard"},
-    {"classes": "polytree", "features": "empty", "bridge": "all"},
-    {"classes": "dag", "features": "dag", "max_bridge_parents": 1},
-    {"classes": "tree", "features": "polytree", "max_bridge_parents": 2},
+    {"class_shape": "empty", "feature_shape": "empty"},
+    {"class_shape": "tree", "feature_shape": "tree"},
+    {"class_shape": "forest", "feature_shape": "forest", "bridge": "discard"},
+    {"class_shape": "polytree", "feature_shape": "empty", "bridge": "all"},
+    {"class_shape": "dag", "feature_shape": "dag", "max_bridge_parents": 1},
+    {"class_shape": "tree", "feature_shape": "polytree", "max_bridge_parents": 2},
 ]
 
 
@@ -96,7 +96,7 @@ def test_marginals_joint_and_best_labels_equal_enumeration(options, missing):
 def test_structures_are_legal(options):
     X, Y = problem()
     model = bntk.MDBNC(numeric="category", **options).fit(X, Y)
-    shapes = {"classes": options["classes"], "feature_shape": options["features"]}
+    shapes = {"class_shape": options["class_shape"], "feature_shape": options["feature_shape"]}
     bridge, limit = options.get("bridge", "discard"), options.get("max_bridge_parents", 3)
     space = spaces.mdbnc(X.columns, Y.columns, bridge=bridge, max_bridge_parents=limit, **shapes)
     assert space.violations(model.dag_) == []
@@ -112,8 +112,8 @@ def table_of(model, X, Y):
 
 def test_without_arcs_among_features_the_parts_are_the_best_structure():
     X, Y = problem()
-    model = bntk.MDBNC(classes="dag", features="empty", numeric="category").fit(X, Y)
-    space = spaces.mdbnc(X.columns, Y.columns, classes="dag", feature_shape="empty")
+    model = bntk.MDBNC(class_shape="dag", feature_shape="empty", numeric="category").fit(X, Y)
+    space = spaces.mdbnc(X.columns, Y.columns, class_shape="dag", feature_shape="empty")
     best = learn_structure(table_of(model, X, Y), "bic", space, search="exact")
     assert model.search_.exact
     assert model.search_.score == pytest.approx(best.score, abs=1e-9)
@@ -121,9 +121,9 @@ def test_without_arcs_among_features_the_parts_are_the_best_structure():
 
 def test_steps_find_what_looking_at_all_sets_finds_here(monkeypatch):
     X, Y = problem()
-    options = {"classes": "tree", "features": "forest", "bridge": "optional", "numeric": "category"}
+    options = {"class_shape": "tree", "feature_shape": "forest", "bridge": "optional", "numeric": "category"}
     best = bntk.MDBNC(**options).fit(X, Y).search_
-    monkeypatch.setattr("bntk.classifiers.multidim.structure.MAX_FAMILIES", 0)
+    monkeypatch.setattr("bntk.learning.search.subgraphs.MAX_FAMILIES", 0)
     steps = bntk.MDBNC(**options).fit(X, Y).search_
     assert not steps.exact
     assert steps.score <= best.score + 1e-9
@@ -142,7 +142,7 @@ def test_a_named_search_is_one_search_in_the_whole_space():
 @pytest.mark.parametrize("shape", ["tree", "forest"])
 def test_small_trees_of_features_are_the_best_together_with_the_bridge(shape):
     X, Y = problem()
-    model = bntk.MDBNC(classes="tree", features=shape, bridge="optional", numeric="category").fit(X, Y)
+    model = bntk.MDBNC(class_shape="tree", feature_shape=shape, bridge="optional", numeric="category").fit(X, Y)
     space = spaces.mdbnc(X.columns, Y.columns, feature_shape=shape)
     best = learn_structure(table_of(model, X, Y), "bic", space, search="spanning_tree")
     assert best.exact
@@ -153,7 +153,7 @@ def test_small_trees_of_features_are_the_best_together_with_the_bridge(shape):
 def test_missing_labels_and_features_leave_rows_for_the_tables_in_which_they_are_complete():
     X, Y = problem(missing=0.2)
     holes = Y.mask(np.random.default_rng(1).random(Y.shape) < 0.2)
-    model = bntk.MDBNC(classes="tree", features="forest", numeric="category", prior=1.0).fit(X, holes)
+    model = bntk.MDBNC(class_shape="tree", feature_shape="forest", numeric="category", prior=1.0).fit(X, holes)
     table = table_of(model, X, holes)
     expected = bntk.fit(model.dag_, table, 1.0, missing="available")
     for cpt, other in zip(model.network_.cpts, expected.cpts, strict=True):
@@ -172,7 +172,7 @@ def test_missing_labels_are_summed_out_of_the_log_joint():
 
 def test_em_and_a_state_for_missing_cells():
     X, Y = problem(missing=0.2)
-    options = {"classes": "tree", "features": "empty", "numeric": "category", "prior": 1.0}
+    options = {"class_shape": "tree", "feature_shape": "empty", "numeric": "category", "prior": 1.0}
     by_em = bntk.MDBNC(missing="em", **options).fit(X, Y)
     expected = bntk.fit(by_em.dag_, table_of(by_em, X, Y), 1.0, missing="em")
     np.testing.assert_allclose(by_em.network_.cpt("f0").values, expected.cpt("f0").values, atol=1e-9)
@@ -182,8 +182,8 @@ def test_em_and_a_state_for_missing_cells():
 
 def test_backoff_leans_on_the_tables_given_the_classes_alone():
     X, Y = problem()
-    lean = bntk.MDBNC(numeric="category", features="tree", prior="backoff").fit(X, Y)
-    plain = bntk.MDBNC(numeric="category", features="tree", prior=1.0).fit(X, Y)
+    lean = bntk.MDBNC(numeric="category", feature_shape="tree", prior="backoff").fit(X, Y)
+    plain = bntk.MDBNC(numeric="category", feature_shape="tree", prior=1.0).fit(X, Y)
     child = next(v for v in X.columns if any(p in X.columns for p in lean.dag_.parents(v)))
     classes = [p for p in lean.dag_.parents(child) if p in Y.columns]
     base = bntk.fit("; ".join([*(f"{c} -> {child}" for c in classes), child]), table_of(lean, X, Y), 1.0).cpt(child)
@@ -196,13 +196,13 @@ def test_backoff_leans_on_the_tables_given_the_classes_alone():
 
 def test_loopy_propagation_is_close_where_cliques_are_too_large_and_exact_without_loops():
     X, Y = problem()
-    exact = bntk.MDBNC(classes="tree", features="empty", numeric="category").fit(X, Y)
-    loopy = bntk.MDBNC(classes="tree", features="empty", numeric="category", max_entries=2).fit(X, Y)
+    exact = bntk.MDBNC(class_shape="tree", feature_shape="empty", numeric="category").fit(X, Y)
+    loopy = bntk.MDBNC(class_shape="tree", feature_shape="empty", numeric="category", max_entries=2).fit(X, Y)
     assert loopy.inference_.startswith("loopy")
     for found, expected in zip(loopy.predict_proba(X), exact.predict_proba(X), strict=True):
         assert np.abs(found - expected).mean() < 0.05
     assert np.mean(loopy.predict(X) == exact.predict(X)) > 0.9
-    options = {"classes": "tree", "features": "empty", "numeric": "category", "max_bridge_parents": 1}
+    options = {"class_shape": "tree", "feature_shape": "empty", "numeric": "category", "max_bridge_parents": 1}
     without_loops, same = (bntk.MDBNC(max_entries=e, **options).fit(X, Y) for e in (2, 1 << 20))
     for found, expected in zip(without_loops.predict_proba(X), same.predict_proba(X), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -216,7 +216,13 @@ def test_impossible_labels_and_rows_are_so_by_loopy_propagation_too():
     X, Y = problem()
     Y["b"] = np.where(Y["a"] == Y["a"].max(), Y["b"].min(), Y["b"])  # tables with zeros
     X["f0"] = X["f1"] = Y["a"].map({a: i for i, a in enumerate(sorted(Y["a"].unique()))}).astype(float)
-    options = {"classes": "tree", "features": "empty", "max_bridge_parents": 1, "numeric": "category", "prior": "mle"}
+    options = {
+        "class_shape": "tree",
+        "feature_shape": "empty",
+        "max_bridge_parents": 1,
+        "numeric": "category",
+        "prior": "mle",
+    }
     exact, loopy = (bntk.MDBNC(max_entries=e, **options).fit(X[:40], Y[:40]) for e in (1 << 20, 1))
     assert loopy.inference_.startswith("loopy")
     rows = pd.DataFrame(np.random.default_rng(0).permuted(X.to_numpy(), axis=0), columns=X.columns)
@@ -230,7 +236,7 @@ def test_impossible_labels_and_rows_are_so_by_loopy_propagation_too():
 
 def test_rows_are_answered_alike_alone_and_together():
     X, Y = problem(missing=0.3)
-    model = bntk.MDBNC(numeric="category", features="tree").fit(X, Y)
+    model = bntk.MDBNC(numeric="category", feature_shape="tree").fit(X, Y)
     together = model.predict_proba(X.head(30))
     for row in range(30):
         for alone, table in zip(model.predict_proba(X.iloc[[row]]), together, strict=True):
@@ -241,7 +247,7 @@ def test_thousands_of_features_do_not_underflow():
     rng = np.random.default_rng(0)
     Y = rng.integers(0, 2, (60, 3))
     X = np.where(rng.random((60, 3000)) < 0.9, Y[:, np.arange(3000) % 3], rng.integers(0, 2, (60, 3000)))
-    model = bntk.MDBNC(features="empty", numeric="category", max_bridge_parents=1).fit(X, Y)
+    model = bntk.MDBNC(feature_shape="empty", numeric="category", max_bridge_parents=1).fit(X, Y)
     assert all(np.isfinite(table).all() for table in model.predict_proba(X))
     assert (model.predict(X) == Y).all()
 
@@ -273,8 +279,8 @@ def test_predictions_have_the_form_of_the_labels():
 
 def test_it_is_an_estimator_of_scikit_learn():
     X, Y = problem()
-    model = bntk.MDBNC(score="bdeu", max_bridge_parents=2)
-    assert model.get_params()["score"] == "bdeu"
+    model = bntk.MDBNC(criterion="bdeu", max_bridge_parents=2)
+    assert model.get_params()["criterion"] == "bdeu"
     assert clone(model).get_params() == model.get_params()
     model.fit(X, Y)
     again = pickle.loads(pickle.dumps(model))
@@ -287,7 +293,7 @@ def test_it_is_an_estimator_of_scikit_learn():
 
 def test_the_same_data_give_the_same_classifier():
     X, Y = problem(missing=0.1)
-    one, two = (bntk.MDBNC(classes="dag", features="dag", n_jobs=jobs).fit(X, Y) for jobs in (1, 2))
+    one, two = (bntk.MDBNC(class_shape="dag", feature_shape="dag", n_jobs=jobs).fit(X, Y) for jobs in (1, 2))
     assert one.dag_ == two.dag_
     for a, b in zip(one.predict_proba(X), two.predict_proba(X), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -300,9 +306,9 @@ def test_very_many_classes_and_features_need_no_special_care():
         Y[:, j] = rng.random(300) < np.where(Y[:, j - 1] == 1, 0.7, 0.2)
     X = np.where(rng.random((300, 400)) < 0.85, Y[:, rng.integers(60, size=400)], rng.integers(0, 2, (300, 400)))
     model = bntk.MDBNC(numeric="category").fit(X[:200], Y[:200])
-    simple = bntk.MDBNC(classes="tree", max_bridge_parents=1, numeric="category").fit(X[:200], Y[:200])
+    simple = bntk.MDBNC(class_shape="tree", max_bridge_parents=1, numeric="category").fit(X[:200], Y[:200])
     assert simple.inference_.startswith("exact")
-    alone = bntk.BinaryRelevance(base=bntk.NaiveBayes(numeric="category")).fit(X[:200], Y[:200])
+    alone = bntk.BinaryRelevance(bntk.NaiveBayes(numeric="category")).fit(X[:200], Y[:200])
     least = max(0.9, (alone.predict(X[200:]) == Y[200:]).mean())
     assert (model.predict(X[200:]) == Y[200:]).mean() > least
     assert (simple.predict(X[200:]) == Y[200:]).mean() > least
@@ -319,7 +325,7 @@ def test_numbers_are_cut_where_any_class_asks_for_it():
 
 def test_features_in_use():
     X, Y = problem(n=2000)
-    model = bntk.MDBNC(numeric="category", features="empty").fit(X, Y)
+    model = bntk.MDBNC(numeric="category", feature_shape="empty").fit(X, Y)
     assert model.features_in_use_ == ["f0", "f1", "f2", "f3"]
 
 
@@ -346,7 +352,7 @@ def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="gaussian"):
         bntk.MDBNC(numeric="gaussian").fit(X, Y)
     with pytest.raises(DataError, match="sum over families"):
-        bntk.MDBNC(score=bntk.scores.Accuracy(target="a")).fit(X, Y)
+        bntk.MDBNC(criterion=bntk.scores.Accuracy(target="a")).fit(X, Y)
     with pytest.raises(ValueError, match="the class 'z' of 'a' in row 0"):
         bntk.MDBNC().fit(X, Y).log_joint(X.head(1), Y.head(1).assign(a="z"))
     wide = np.random.default_rng(0).integers(0, 2, (300, 17))
@@ -379,6 +385,6 @@ def test_labels_of_any_kind_are_read_and_given_back():
 
 def test_a_class_named_as_a_feature_gets_an_underscore():
     X, Y = problem()
-    model = bntk.MDBNC(features="empty").fit(X, Y.rename(columns={"a": "f0"}))
+    model = bntk.MDBNC(feature_shape="empty").fit(X, Y.rename(columns={"a": "f0"}))
     assert "f0_" in model.network_.names
     assert list(model.predict(X).columns) == ["f0", "b", "c"]

@@ -16,8 +16,8 @@ import bntk
 MODELS = {
     "nb": lambda prior: bntk.NaiveBayes(prior=prior),
     "tan_cl_loglik": lambda prior: bntk.TAN(prior=prior),
-    "tan_cl_aic": lambda prior: bntk.FAN(score="aic", prior=prior),
-    "tan_cl_bic": lambda prior: bntk.FAN(score="bic", prior=prior),
+    "tan_cl_aic": lambda prior: bntk.FAN(criterion="aic", prior=prior),
+    "tan_cl_bic": lambda prior: bntk.FAN(criterion="bic", prior=prior),
 }
 SMOOTH = {"0": "mle", "0.5": 0.5, "1": 1.0}
 

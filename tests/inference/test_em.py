@@ -76,7 +76,7 @@ def test_the_objective_never_falls_and_is_the_one_documented(network, prior, see
     rule = bntk.priors.as_prior(prior)
     log_prior = 0.0
     for cpt in found.cpts:
-        alpha = np.broadcast_to(rule.alpha(cpt.child, cpt.values.size // cpt.child.n_states), cpt.values.shape)
+        alpha = np.broadcast_to(rule.pseudo_count(cpt.child, cpt.values.size // cpt.child.n_states), cpt.values.shape)
         log_prior += float((alpha[alpha > 0] * np.log(cpt.values[alpha > 0])).sum())
     assert result.objectives[-1] == pytest.approx(result.log_likelihood + log_prior, abs=1e-8)
 

@@ -49,7 +49,7 @@ def small() -> bntk.BayesianNetwork:
 def of_network(module: object, suffix: str) -> tuple[list[bytes], Callable[[bytes], object]]:
     seeds = [module.dump(network).encode() for network in (small(), bntk.datasets.sprinkler())]
     seeds += [path.read_bytes() for path in WRITTEN.glob(f"*{suffix}") if path.stat().st_size < 20_000]
-    as_bytes = getattr(module, "READS_BYTES", False)
+    as_bytes = bntk.io.FORMATS[suffix].reads_bytes
     return seeds, lambda data: module.parse(data if as_bytes else data.decode("utf-8", "surrogateescape"))
 
 
@@ -97,7 +97,7 @@ def of_classifier() -> tuple[list[bytes], Callable[[bytes], object]]:
         bntk.NaiveBayes(numeric={"n": "kde"}), bntk.NaiveBayes(numeric="gaussian"),
         bntk.NaiveBayes(numeric="multinomial"), bntk.TAN(), bntk.AODE(), bntk.A2DE(), bntk.WANBIA(),
     ]  # fmt: skip
-    several = [bntk.MDBNC(), bntk.AMODE(), bntk.ClassifierChain(), bntk.LabelPowerset(base=bntk.TAN())]
+    several = [bntk.MDBNC(), bntk.AMODE(), bntk.ClassifierChain(), bntk.LabelPowerset(bntk.TAN())]
     fitted = [c.fit(X, y) for c in one] + [c.fit(X, Y) for c in several]
 
     def read(data: bytes) -> object:

@@ -13,7 +13,7 @@ import pytest
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 
 import bntk
-from bntk.cli.options import CLASSIFIERS, MULTI_CLASSIFIERS
+from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_saved_classifier_predicts_as_the_same_one_in_python(name, terminal):
     code, out, err = terminal("bntk predict model.json holes.csv --proba")
     assert code == 0, err
     train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
-    model = getattr(bntk, CLASSIFIERS[name].name)().fit(train.drop(columns="dysp"), train["dysp"])
+    model = CLASSIFIERS[name]().fit(train.drop(columns="dysp"), train["dysp"])
     found = frame_of(out)
     X = new.drop(columns="dysp")
     assert found["dysp"].tolist() == model.predict(X).tolist()
@@ -118,8 +118,8 @@ def test_a_saved_classifier_of_two_classes_predicts_as_the_same_one_in_python(na
     found = ask("bntk predict model.json holes.csv --proba")
     train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
     targets = ["lung", "bronc"]
-    kind = getattr(bntk, MULTI_CLASSIFIERS[name].name)
-    model = kind(base=bntk.TAN()) if "base" in kind().get_params() else kind()
+    kind = MULTI_CLASSIFIERS[name]
+    model = kind(bntk.TAN()) if "estimator" in kind().get_params() else kind()
     model.fit(train.drop(columns=targets), train[targets])
     X = new.drop(columns=targets)
     assert [answer["target"] for answer in found["answers"]] == targets
@@ -172,13 +172,13 @@ def test_options_reach_the_classifier(ask):
     line = "bntk learn asia.csv --target dysp --prior bdeu:3 --missing state --seed 4 -o model.json --model"
     ask(f"{line} kdb:k=1")
     options = ask("bntk info model.json")["options"]
-    assert (options["k"], options["missing"], options["seed"]) == (1, "state", 4)
+    assert (options["k"], options["missing"], options["random_state"]) == (1, "state", 4)
     assert options["prior"] == repr(bntk.priors.BDeu(3.0))
     ask("bntk learn asia.csv --target dysp --model ban --score bdeu:7 --max-parents 1 --prior 0 -o model.json")
     options = ask("bntk info model.json")["options"]
-    assert (options["score"], options["max_parents"], options["prior"]) == (repr(bntk.scores.BDeu(7.0)), 1, 0)
+    assert (options["criterion"], options["max_parents"], options["prior"]) == (repr(bntk.scores.BDeu(7.0)), 1, 0)
     ask("bntk learn asia.csv --target lung,bronc --model br --base nb --prior 2 -o model.json")
-    assert bntk.load("model.json").base.get_params()["prior"] == 2
+    assert bntk.load("model.json").estimator.get_params()["prior"] == 2
 
 
 def test_constraints_hold_for_a_classifier_that_is_any_dag(ask):
@@ -378,7 +378,7 @@ def test_several_classes_are_measured_by_the_measures_of_the_package(ask):
     Y, X = frame[["lung", "bronc"]], frame.drop(columns=["lung", "bronc"])
     expected = []
     for train, test in bntk.evaluation.MultilabelStratifiedKFold(3, seed=0).split(X, Y):
-        model = bntk.BinaryRelevance(base=bntk.NaiveBayes()).fit(X.iloc[train], Y.iloc[train])
+        model = bntk.BinaryRelevance(bntk.NaiveBayes()).fit(X.iloc[train], Y.iloc[train])
         expected.append(bntk.evaluation.mean_accuracy(Y.iloc[test], model.predict(X.iloc[test])))
     assert found["models"][0]["metrics"]["mean-accuracy"]["folds"] == pytest.approx(expected)
 

@@ -183,7 +183,7 @@ def test_the_search_suits_the_space() -> None:
         spaces.selective_naive_bayes([f"x{i}" for i in range(5)], "x5"),
         spaces.spode([f"x{i}" for i in range(5)], "x5"),
         spaces.mdbnc([f"x{i}" for i in range(4)], ["x4", "x5"]),
-        spaces.mdbnc([f"x{i}" for i in range(3)], ["x3", "x4", "x5"], classes="dag", feature_shape="polytree"),
+        spaces.mdbnc([f"x{i}" for i in range(3)], ["x3", "x4", "x5"], class_shape="dag", feature_shape="polytree"),
     ],
     ids=repr,
 )

@@ -38,7 +38,9 @@ NAMED = {
     "spode": spaces.spode(FEATURES, "y"),
     "spode with superparent": spaces.spode(FEATURES, "y", superparent="x1"),
     "mdbnc": spaces.mdbnc(FEATURES, CLASSES, max_bridge_parents=2),
-    "mdbnc with discarding": spaces.mdbnc(FEATURES, CLASSES, classes="dag", bridge="discard", feature_shape="polytree"),
+    "mdbnc with discarding": spaces.mdbnc(
+        FEATURES, CLASSES, class_shape="dag", bridge="discard", feature_shape="polytree"
+    ),
     "multi_naive_bayes": spaces.multi_naive_bayes(FEATURES, CLASSES),
     "multi_tan": spaces.multi_tan(FEATURES, CLASSES),
     "multi_one_dependence": spaces.multi_one_dependence(FEATURES, CLASSES, superparent="y1"),
@@ -100,7 +102,7 @@ def test_numbers_of_structures_with_two_classes_multiply():
     assert n_legal(spaces.multi_naive_bayes(["a", "b"], ["y", "z"])) == 2**4
     assert n_legal(spaces.multi_naive_bayes(["a", "b"], ["y", "z"], bridge="all")) == 1
     assert n_legal(spaces.multi_tan(["a", "b"], ["y", "z"])) == 2 * 2**4 * 2
-    assert n_legal(spaces.mdbnc(["a", "b"], ["y", "z"], max_bridge_parents=1, classes="empty")) == 3**2 * 3
+    assert n_legal(spaces.mdbnc(["a", "b"], ["y", "z"], max_bridge_parents=1, class_shape="empty")) == 3**2 * 3
     assert n_legal(spaces.multi_one_dependence(["a", "b"], ["y", "z"], superparent="z")) == 2**4
 
 
@@ -116,7 +118,7 @@ def test_numbers_of_structures_with_two_classes_multiply():
         spaces.sfan(FEATURES[:2], "y"),
         spaces.sfand(FEATURES[:3], "y"),
         spaces.selective_naive_bayes(FEATURES[:3], "y"),
-        spaces.mdbnc(["a", "b"], ["y", "z"], classes="forest", bridge="discard", feature_shape="dag"),
+        spaces.mdbnc(["a", "b"], ["y", "z"], class_shape="forest", bridge="discard", feature_shape="dag"),
     ],
     ids=repr,
 )

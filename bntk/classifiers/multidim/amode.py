@@ -9,7 +9,6 @@ IJCAI, 1220-1225.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.base import ScoreOption
-from bntk.classifiers.multidim.base import MultiBayesClassifier, class_names
-from bntk.classifiers.multidim.evidence import FeatureEvidence, Floats, Tables, log
-from bntk.classifiers.multidim.posterior import ClassPosterior
-from bntk.classifiers.multidim.structure import Bridge, family_evaluator, score_for
+from bntk.classifiers.multidim.base import Floats, MultiBayesClassifier
 from bntk.cpt import CPT
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
+from bntk.inference.elimination.targets import Mixture
+from bntk.inference.exact.log_tree import Tables, log
 from bntk.learning.counts import TableCounter
-from bntk.learning.parameters import fit, posterior_mean
+from bntk.learning.parameters import fit
+from bntk.learning.priors import posterior_mean
 from bntk.learning.scores import Score
 from bntk.learning.search import SearchResult
+from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
 
 #: Joint states of the classes up to which the average of all members is one table.
@@ -53,13 +52,14 @@ class AMODE(MultiBayesClassifier):
 
     Parameters
     ----------
-    score : str or Score
+    criterion : str or Score
         By which the parents of a feature are chosen: ``"bic"``, ``"bdeu"`` or another sum over families.
     max_bridge_parents : int, optional
         Largest number of classes that are parents of one feature. With 1, inference is exact for any number of classes.
-    loss, prior, numeric, n_bins, missing, unseen, max_entries, seed, n_jobs
-        As for every classifier of several class variables, see :class:`MultiBayesClassifier`. ``loss="subset"`` needs
-        the average of the members as one table, so that it is for few classes.
+    loss : {"hamming", "subset"}
+        What predictions minimise: the number of wrong labels (each class variable gets its most probable label), or
+        whether any is wrong (all get the labels that are jointly the most probable). ``"subset"`` needs the average of
+        the members as one table, so that it is for few classes.
 
     Attributes
     ----------
@@ -67,6 +67,8 @@ class AMODE(MultiBayesClassifier):
         The arcs from classes to features, and how they were found.
     inference_ : str
         Whether predictions are exact.
+    features_in_use_ : list of str
+        The features that have a class as a parent.
 
     Examples
     --------
@@ -82,7 +84,8 @@ class AMODE(MultiBayesClassifier):
     [['no', 'no', 'yes'], ['no', 'no', 'no'], ['no', 'no', 'yes']]
     """
 
-    score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
+    name = "amode"
+    criterion: str | Score = "bic"
     max_bridge_parents: int | None = 2
 
     _state: ClassVar[dict[str, Any]] = {
@@ -94,8 +97,12 @@ class AMODE(MultiBayesClassifier):
 
     def _learn(self, counter: TableCounter, n_features: int) -> None:
         self._check_size()
-        self.search_ = self._find_bridge(counter, n_features)
-        self._shared = fit(self.search_.dag, counter, self._dirichlet)
+        features, classes = counter.names[:n_features], counter.names[n_features:]
+        space = spaces.mdbnc(
+            features, classes, class_shape="empty", feature_shape="empty", max_bridge_parents=self.max_bridge_parents
+        )
+        self.search_ = self._find(counter, self.criterion, space, "auto")
+        self._shared = fit(self.search_.dag, counter, self._prior)
         self._pairs = _pair_counts(counter, n_features)
         self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
 
@@ -116,30 +123,12 @@ class AMODE(MultiBayesClassifier):
         self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
         self._make_ready()
 
-    def _find_bridge(self, counter: TableCounter, n_features: int) -> SearchResult:
-        began = time.perf_counter()
-        evaluator = family_evaluator(score_for(self.__dict__["score"], counter), counter)
-        bridge = Bridge(evaluator, n_features, self.max_bridge_parents)
-        chosen = bridge.choose([()] * n_features, set())
-        dag = DAG(counter.names, [(counter.names[c], counter.names[f]) for f, some in enumerate(chosen) for c in some])
-        evaluator.reset(dag)
-        return SearchResult(
-            dag,
-            evaluator.total(),
-            "parents of each feature",
-            bridge.exact,
-            n_evaluated=evaluator.n_evaluated,
-            seconds=time.perf_counter() - began,
-        )
-
-    def _class_posterior(self) -> ClassPosterior:
+    def _learned(self) -> tuple[BayesianNetwork, Mixture]:
         n_features = len(self.features_.variables)
-        evidence = FeatureEvidence(self._shared, n_features)
+        if math.prod(self.labels_.cards) > ONE_TABLE:
+            return self._shared, Mixture(*self._components(n_features))
         classes = tuple(range(n_features, len(self._shared.names)))
-        if math.prod(self.labels_.cards) <= ONE_TABLE:
-            return ClassPosterior(evidence, {classes: self._average()[..., None, None]}, np.zeros(1), self.max_entries)
-        tables, log_weights = self._components(n_features)
-        return ClassPosterior(evidence, tables, log_weights, self.max_entries)
+        return self._shared, Mixture({classes: self._average()[..., None, None]}, np.zeros(1))
 
     def _average(self) -> Floats:
         """log 1/m sum_k P(c_k) prod_l P(c_l | c_k) for all combinations of labels."""
@@ -171,7 +160,7 @@ class AMODE(MultiBayesClassifier):
     def _alone(self, k: int) -> Floats:
         """P(C_k)."""
         mine = self._span(k)
-        return posterior_mean(self._pairs[mine, mine].diagonal(), self._dirichlet.alpha(self._class_variables[k], 1))
+        return posterior_mean(self._pairs[mine, mine].diagonal(), self._prior.pseudo_count(self._class_variables[k], 1))
 
     def _given(self, j: int, k: int) -> Floats:
         """P(C_j | C_k), a row for each state of C_k."""
@@ -180,16 +169,16 @@ class AMODE(MultiBayesClassifier):
     def _conditionals(self, j: int) -> Floats:
         """P(C_j | C_k), a row for each state of each class C_k."""
         cards, child = self.labels_.cards, self._class_variables[j]
-        by_states = {q: np.broadcast_to(self._dirichlet.alpha(child, q), child.n_states) for q in {*cards}}
+        by_states = {q: np.broadcast_to(self._prior.pseudo_count(child, q), child.n_states) for q in {*cards}}
         alpha = np.repeat([by_states[q] for q in cards], cards, axis=0)
         return posterior_mean(self._pairs[:, self._span(j)], alpha)
 
     def member(self, name: str) -> BayesianNetwork:
         """The network in which the class variable of this name is the parent of all others."""
         check_is_fitted(self)
-        names = class_names(self._class_variables)
+        names = [variable.name for variable in self._class_variables]
         if name not in names:
-            raise ValueError(f"{name!r} is no class variable; they are {list(names)}")
+            raise ValueError(f"{name!r} is no class variable; they are {names}")
         k = names.index(name)
         arcs = [*self._shared.dag.arcs, *((name, other) for other in names if other != name)]
         parent = self._class_variables[k]
@@ -206,7 +195,7 @@ class AMODE(MultiBayesClassifier):
 
 
 def _pair_counts(counter: TableCounter, n_features: int) -> Floats:
-    """How often each two states of classes occur together, for all states of all classes; missing ones count not."""
+    """How often each two states of classes occur together, for all states of all classes; missing ones do not count."""
     codes, cards = counter.table.codes[n_features:], counter.table.cards[n_features:]
     starts = np.cumsum(np.concatenate([[0], cards]))
     seen: NDArray[np.float64] = np.zeros((int(starts[-1]), codes.shape[1]))

@@ -1,7 +1,8 @@
-"""What classifiers of several class variables share that are a network, or an average of networks.
+"""What classifiers of several class variables share: predictions, their probabilities, and the share that is right.
 
-Such a classifier says how it learns (:meth:`MultiBayesClassifier._learn`) and gives a
-:class:`~bntk.classifiers.multidim.posterior.ClassPosterior`; labels and probabilities are written once, here.
+A classifier says how rows are read and what is known about their labels (:class:`MultiTargetClassifier`). Those that
+are a network, or an average of networks, say how they learn it and give it as a
+:class:`~bntk.inference.elimination.targets.TargetPosterior` (:class:`MultiBayesClassifier`).
 """
 
 from __future__ import annotations
@@ -20,13 +21,20 @@ from bntk._threads import using_threads
 from bntk.classifiers.base import RowReader, _n_rows
 from bntk.classifiers.features import CONTINUOUS, Features, _columns_of_numbers, columns_of
 from bntk.classifiers.multidim.labels import Labels, read_labels
-from bntk.classifiers.multidim.posterior import ClassPosterior
+from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.cuts import joint_cuts
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import Variable
+from bntk.data.variable import names_of
 from bntk.errors import DataError, TooLargeError
+from bntk.inference.elimination.targets import Mixture, TargetPosterior
+from bntk.inference.exact.log_tree import normalised
 from bntk.learning.counts import TableCounter
-from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.learning.learn import learn_structure
+from bntk.learning.priors import Prior, as_prior
+from bntk.learning.scores import Score, by_name
+from bntk.learning.search import Search, SearchResult
+from bntk.learning.search.subgraphs import SubgraphSearch, score_for
+from bntk.learning.space import Space
 from bntk.network import BayesianNetwork
 
 #: Joint states of the classes of which the probabilities are given one by one.
@@ -36,38 +44,124 @@ Floats = NDArray[np.float64]
 Codes = NDArray[Any]
 
 
+class MultiTargetClassifier(RowReader):
+    """The base of all classifiers with several class variables."""
+
+    n_jobs: int | None
+    labels_: Labels
+    classes_: list[NDArray[Any]]
+
+    # ---------------------------------------------------------------- what a classifier has to say
+
+    @abstractmethod
+    def _read(self, X: Any) -> Any:
+        """Rows of X in the form that the methods below take."""
+
+    @abstractmethod
+    def _predict(self, rows: Any) -> Codes:
+        """The codes of the predicted labels, shape (n_targets, n_rows)."""
+
+    @abstractmethod
+    def _probabilities(self, rows: Any) -> list[Floats]:
+        """The probabilities of the labels of each class variable."""
+
+    @abstractmethod
+    def _joint(self, rows: Any) -> Floats:
+        """The probabilities of all combinations of labels, shape (n_rows, n_combinations)."""
+
+    # ---------------------------------------------------------------- predicting
+
+    def predict(self, X: Any) -> Any:
+        """The labels of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_targets), or a data frame where ``Y`` was one
+            Of equally good labels the first one in ``classes_``.
+        """
+        check_is_fitted(self, "classes_")
+        with using_threads(self.n_jobs):
+            return self.labels_.decode(self._predict(self._read(X)), X)
+
+    def predict_proba(self, X: Any) -> list[Floats]:
+        """The probability of each label: for each class variable an array of shape (n_rows, n_labels).
+
+        Missing features are summed out; a row that is impossible gets equal probabilities.
+        """
+        check_is_fitted(self, "classes_")
+        with using_threads(self.n_jobs):
+            return self._probabilities(self._read(X))
+
+    def predict_joint_proba(self, X: Any) -> Floats:
+        """The probability of each combination of labels, shape (n_rows, product of the numbers of labels).
+
+        Combinations are in the order of ``itertools.product(*classes_)``: ``np.unravel_index`` with the numbers of
+        labels as the shape finds the labels of a column. Refused where there are more than 65,536.
+        """
+        check_is_fitted(self, "classes_")
+        size = math.prod(self.labels_.cards)
+        if size > MOST_JOINT_STATES:
+            raise TooLargeError(
+                f"the {len(self.classes_)} class variables have {size:,} combinations of labels, more than "
+                f"{MOST_JOINT_STATES:,}; use predict_proba, which gives the probabilities of each class variable"
+            )
+        with using_threads(self.n_jobs):
+            return self._joint(self._read(X))
+
+    def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows in which every label is right, as scikit-learn defines it for several outputs."""
+        check_is_fitted(self, "classes_")
+        with using_threads(self.n_jobs):
+            predicted = self._predict(self._read(X))
+        labels, codes = read_labels(Y, predicted.shape[1])
+        if len(labels.names) != len(self.labels_.names):
+            raise DataError(f"Y has {len(labels.names)} class variables; expected {len(self.labels_.names)}")
+        each = zip(self.classes_, labels.classes, predicted, codes, strict=True)
+        right = np.all([ours[p] == theirs[y] for ours, theirs, p, y in each], axis=0)
+        return float(np.average(right, weights=_check_sample_weight(sample_weight, right)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class MultiBayesClassifier(RowReader):
+class MultiBayesClassifier(MultiTargetClassifier):
     """The base of networks with several class variables.
 
     Parameters
     ----------
     loss : {"hamming", "subset"}
-        What predictions are to minimise: the number of wrong labels (each class variable gets its most probable label),
+        What predictions minimise: the number of wrong labels (each class variable gets its most probable label),
         or whether any is wrong (all get the labels that are jointly the most probable).
-    prior : float, "mle" or Prior
-        For the parameters: a number is the Dirichlet alpha of every cell of every table.
+    prior : float, "mle", "backoff" or Prior
+        For the parameters: a number is the Dirichlet alpha of every cell of every table. With ``"backoff"``, tables
+        with features as parents are shrunk towards those given the classes alone, see :class:`bntk.priors.Backoff`.
     numeric : str or mapping
-        What becomes of columns of numbers. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
-        Irani, wherever one of the class variables asks for it; ``"width"`` and ``"frequency"`` into ``n_bins``
-        intervals; ``"category"`` takes each number for a state, ``"bernoulli"`` only whether it is above zero. A
-        mapping chooses by column, and may give cut points.
+        How columns of numbers are modelled. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
+        Irani, with the cuts of all class variables together; ``"width"`` and ``"frequency"`` cut them into ``n_bins``
+        intervals, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above zero
+        from others. A mapping chooses for each column, and may give cut points.
     n_bins : int
-        Intervals for ``"width"`` and ``"frequency"``.
+        The number of intervals for ``"width"`` and ``"frequency"``.
     missing : {"marginal", "state"}
-        What a missing feature means. ``"marginal"``: nothing is known; it is summed out in prediction, and a row counts
-        for each table in which it is complete. ``"state"``: being missing is one more state of each feature that has
-        missing cells in the training rows. Labels may be missing in ``fit``, too: a row then counts for each table in
-        which it is complete.
+        How missing features are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
+        table in which it is complete. ``"state"``: missing is one more state of each feature that has missing values in
+        the training rows. Labels may be missing in ``fit``, too: a row then counts for each table in which it is
+        complete.
     unseen : {"missing", "error"}
-        What to do with a state that was not seen by ``fit``.
+        Whether a state that did not occur in ``fit`` is treated as a missing value, with a warning, or is an error.
     max_entries : int
-        Inference is exact where it takes at most so many entries of cliques a row, and else loopy belief propagation;
-        ``inference_`` says which.
-    seed : int
-        The same seed gives the same classifier.
+        The largest number of table entries per row for exact inference; where it would take more, loopy belief
+        propagation is used. ``inference_`` says which.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seed of whatever is drawn at random. The same integer gives the same classifier, and None is the same as 0; from
+        a generator, a seed is drawn in each ``fit``.
     n_jobs : int, optional
-        Threads; by default those of :func:`bntk.set_threads`; -1 for all cores.
+        The number of threads; by default that of :func:`bntk.set_threads`, and -1 for all cores.
 
     Attributes
     ----------
@@ -82,13 +176,13 @@ class MultiBayesClassifier(RowReader):
     """
 
     loss: str = "hamming"
-    prior: Prior | Backoff | str | float = 1.0
+    prior: Prior | str | float = 1.0
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
     missing: str = "marginal"
     unseen: Unseen = "missing"
     max_entries: int = 1 << 20
-    seed: int = 0
+    random_state: RandomState = 0
     n_jobs: int | None = None
 
     _state: ClassVar[dict[str, Any]] = {"labels_": Labels, "features_": Features}
@@ -99,8 +193,8 @@ class MultiBayesClassifier(RowReader):
         """Learn from rows of the features and then the classes."""
 
     @abstractmethod
-    def _class_posterior(self) -> ClassPosterior:
-        """What was learned, ready to answer."""
+    def _learned(self) -> tuple[BayesianNetwork, Mixture | None]:
+        """The network of the features and then the classes, and what takes the place of the classes' own tables."""
 
     # ---------------------------------------------------------------- learning
 
@@ -114,7 +208,7 @@ class MultiBayesClassifier(RowReader):
         Y : data frame, Table, mapping of columns, or array_like of shape (n_rows, n_targets)
             Labels of any type, a column for each class variable; some may be missing.
         sample_weight : array_like of shape (n_rows,), optional
-            One non-negative number a row.
+            One non-negative number per row.
         """
         self._check_options()
         with using_threads(self.n_jobs):
@@ -132,15 +226,29 @@ class MultiBayesClassifier(RowReader):
             as_state = self.missing == "state"
             self.features_, rows = Features.learn(X, nothing, 1, weights, numeric, self.n_bins, as_state)
             self._class_variables = self.labels_.variables(self.features_.names)
-            variables = (*self.features_.variables, *self._class_variables)
-            both = np.empty((len(variables), n_rows), dtype=code_dtype(variables))
-            both[: len(rows.table.codes)], both[len(rows.table.codes) :] = rows.table.codes, codes
-            self._learn(TableCounter(Table._make(both, variables), weights), len(rows.table.codes))
+            self._learn(TableCounter(self._with_labels(rows.table, codes), weights), len(self.features_.variables))
             self._make_ready()
         return self
 
+    def _with_labels(self, features: Table, labels: Codes) -> Table:
+        """Rows of the features and then the classes."""
+        variables = (*self.features_.variables, *self._class_variables)
+        codes = np.empty((len(variables), features.n_rows), dtype=code_dtype(variables))
+        codes[: len(features.codes)], codes[len(features.codes) :] = features.codes, labels
+        return Table._make(codes, variables)
+
+    def _find(self, counter: TableCounter, criterion: str | Score, space: Space, search: str | Search) -> SearchResult:
+        """A structure of the space; by default part by part."""
+        space.check()
+        rule = score_for(by_name(criterion), counter)
+        if search == "auto":
+            return SubgraphSearch().run(rule.evaluator(counter), space, seed=seed_of(self.random_state))
+        return learn_structure(counter, rule, space, search, seed=seed_of(self.random_state))
+
     def _make_ready(self) -> None:
-        self._posterior = self._class_posterior()
+        network, mixture = self._learned()
+        classes = range(len(self.features_.variables), len(network.names))
+        self._posterior = TargetPosterior(network, classes, self.max_entries, mixture)
         self.inference_ = self._posterior.describe()
 
     def _restore(self) -> None:
@@ -167,54 +275,11 @@ class MultiBayesClassifier(RowReader):
             raise ValueError(f"loss must be 'hamming' or 'subset', not {self.loss!r}")
 
     @property
-    def _dirichlet(self) -> Prior:
-        return as_prior(self.prior)  # type: ignore[arg-type]
+    def _prior(self) -> Prior:
+        """The prior of the parameters, which knows the class variables."""
+        return as_prior(self.prior).given_class(names_of(self._class_variables))
 
     # ---------------------------------------------------------------- predicting
-
-    def predict(self, X: Any) -> Any:
-        """The labels that ``loss`` asks for.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_targets), or a data frame where ``Y`` was one
-            Of equally good labels the first one in ``classes_``.
-        """
-        with using_threads(self.n_jobs):
-            codes = self._read(X)
-            if self.loss == "subset":
-                found = self._posterior.most_probable(codes)
-            else:
-                found = np.array([table.argmax(axis=1) for table in self._posterior.marginals(codes)])
-        return self.labels_.decode(found, X)
-
-    def predict_proba(self, X: Any) -> list[Floats]:
-        """The probability of each label: for each class variable an array of shape (n_rows, n_labels).
-
-        Missing features are summed out; a row that is impossible gets equal probabilities.
-        """
-        with using_threads(self.n_jobs):
-            return self._posterior.marginals(self._read(X))
-
-    def predict_joint_proba(self, X: Any) -> Floats:
-        """The probability of each combination of labels, shape (n_rows, product of the numbers of labels).
-
-        The label of the last class variable changes first: ``np.unravel_index`` with the numbers of labels as the shape
-        finds the labels of a column. Refused where there are more than 65,536 combinations.
-        """
-        check_is_fitted(self)
-        size = math.prod(self.labels_.cards)
-        if size > MOST_JOINT_STATES:
-            raise TooLargeError(
-                f"the {len(self.classes_)} class variables have {size:,} combinations of labels, more than "
-                f"{MOST_JOINT_STATES:,}; ask for those of each variable alone (predict_proba)"
-            )
-        with using_threads(self.n_jobs):
-            logs = self._posterior.log_joint_table(self._read(X))
-        top = logs.max(axis=1, keepdims=True)
-        logs = np.where(np.isfinite(top), logs, 0.0)
-        values = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
-        return np.asarray(values / values.sum(axis=1, keepdims=True))
 
     def log_joint(self, X: Any, Y: Any) -> Floats:
         """The log of the joint probability of the labels and the observed features of each row.
@@ -222,37 +287,29 @@ class MultiBayesClassifier(RowReader):
         Missing features and labels are summed out. By loopy belief propagation it is an estimate, see ``inference_``.
         """
         with using_threads(self.n_jobs):
-            codes, labels = self._read(X), self.labels_.encode(Y)
-            if labels.shape[1] != codes.shape[1]:
-                raise ValueError(f"X has {codes.shape[1]:,} rows, but Y has {labels.shape[1]:,}")
-            return self._posterior.log_likelihood(codes, labels)
+            features, labels = self._features(X), self.labels_.encode(Y)
+            if labels.shape[1] != features.n_rows:
+                raise ValueError(f"X has {features.n_rows:,} rows, but Y has {labels.shape[1]:,}")
+            return self._posterior.log_likelihood(self._with_labels(features, labels).codes)
 
-    def score(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """The share of rows in which every label is right, as scikit-learn defines it for several outputs."""
-        truth = self.labels_.encode(Y)
-        found = self.labels_.encode(self.predict(X))
-        right = (truth == found).all(axis=0)
-        return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+    def _features(self, X: Any) -> Table:
+        check_is_fitted(self)
+        return self.features_.read(self._checked_rows(X, reset=False), self.unseen).table
 
     def _read(self, X: Any) -> Codes:
-        check_is_fitted(self)
-        return self.features_.read(self._checked_rows(X, reset=False), self.unseen).table.codes
+        """Codes of the features and then the classes, all of which are missing."""
+        return self._with_labels(self._features(X), np.array(self.labels_.cards)[:, None]).codes
 
-    def __sklearn_tags__(self) -> Any:
-        return several_outputs(super().__sklearn_tags__())
+    def _predict(self, rows: Codes) -> Codes:
+        if self.loss == "subset":
+            return self._posterior.most_probable(rows)
+        return np.array([table.argmax(axis=1) for table in self._posterior.marginals(rows)])
 
+    def _probabilities(self, rows: Codes) -> list[Floats]:
+        return self._posterior.marginals(rows)
 
-def several_outputs(tags: Any) -> Any:
-    """scikit-learn's tags of an estimator, for one with several class variables."""
-    tags.target_tags.multi_output = True
-    tags.target_tags.single_output = False
-    tags.classifier_tags.multi_label = True
-    return tags
-
-
-def class_names(variables: tuple[Variable, ...]) -> tuple[str, ...]:
-    """The names of variables."""
-    return tuple(variable.name for variable in variables)
+    def _joint(self, rows: Codes) -> Floats:
+        return normalised(self._posterior.log_joint_table(rows), axis=1)
 
 
 def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:

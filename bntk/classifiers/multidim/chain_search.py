@@ -15,12 +15,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
-from bntk.classifiers.multidim.links import Link
+from bntk.classifiers.multidim.links import ChainLink
 
 #: With at most so many combinations of labels, all are looked at together, else one by one, the best first.
 FEW_COMBINATIONS = 256
 
-Chain = Sequence[Link]
+Chain = Sequence[ChainLink]
 
 
 def greedy(chain: Chain, inputs: Inputs) -> Codes:
@@ -165,7 +165,7 @@ def _mode_of_forest(chain: Chain, inputs: Inputs, cards: Sequence[int]) -> Codes
     return codes
 
 
-def _table(link: Link, inputs: Inputs, cards: Sequence[int]) -> Floats:
+def _table(link: ChainLink, inputs: Inputs, cards: Sequence[int]) -> Floats:
     """log P(label | x, parent) for all labels of the one parent, shape (n_rows, n_parent_labels or 1, n_labels)."""
     if not link.parents:
         return link.log_proba(inputs, np.empty((0, inputs.n_rows), dtype=np.int64))[:, None, :]

@@ -19,7 +19,8 @@ from bntk.classifiers.multidim.base import MOST_JOINT_STATES
 from bntk.classifiers.multidim.composed import ComposedClassifier, marginals
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
 from bntk.classifiers.multidim.labels import targets_table
-from bntk.classifiers.multidim.links import Link, LinkMaker
+from bntk.classifiers.multidim.links import ChainLink, LinkMaker
+from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.learn import learn_structure
@@ -49,10 +50,9 @@ class Chain(ComposedClassifier):
         estimated from ``n_samples`` combinations drawn for each row. By default the path for a greedy search, which
         then agrees with it, and otherwise the exact ones where there are at most 1,024 combinations, else samples.
     n_samples : int
-    seed : int
-        The same seed gives the same classifier and the same samples.
-    base, n_jobs
-        See :class:`ComposedClassifier`.
+        How many combinations of labels are drawn for each row with ``proba="sampling"``.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seed of a random order and of samples. The same integer gives the same classifier, and None is the same as 0.
 
     Attributes
     ----------
@@ -66,9 +66,9 @@ class Chain(ComposedClassifier):
     beam: int = 5
     proba: str = "auto"
     n_samples: int = 100
-    seed: int = 0
+    random_state: RandomState = 0
 
-    _state: ClassVar[dict[str, Any]] = {"_links": list[Link]}
+    _state: ClassVar[dict[str, Any]] = {"_links": list[ChainLink]}
 
     @abstractmethod
     def _parents(self, maker: LinkMaker) -> list[tuple[int, tuple[int, ...]]]:
@@ -76,7 +76,7 @@ class Chain(ComposedClassifier):
 
     def _learn(self, maker: LinkMaker) -> None:
         self._check_options()
-        self._links: list[Link] = [maker.make(target, parents) for target, parents in self._parents(maker)]
+        self._links: list[ChainLink] = [maker.make(target, parents) for target, parents in self._parents(maker)]
         self._look_at_links()
 
     def _restore(self) -> None:
@@ -128,7 +128,7 @@ class Chain(ComposedClassifier):
         if self.proba_ == "path":
             return chain_search.along_path(self._links, inputs)
         if self.proba_ == "sampling":
-            return chain_search.sampled_marginals(self._links, inputs, self.n_samples, self.seed)
+            return chain_search.sampled_marginals(self._links, inputs, self.n_samples, seed_of(self.random_state))
         if self._is_forest:
             return chain_search.marginals_of_forest(self._links, inputs, self.labels_.cards)
         return marginals(self._joint(inputs), self.labels_.cards)
@@ -148,10 +148,6 @@ class ClassifierChain(Chain):
     ----------
     order : None, "random", or sequence
         The order of the chain: that of the columns of Y, a random one, or all class variables by name or position.
-    search, beam, proba, n_samples, seed
-        See :class:`Chain`.
-    base, n_jobs
-        See :class:`ComposedClassifier`.
 
     Attributes
     ----------
@@ -177,10 +173,11 @@ class ClassifierChain(Chain):
     (2, 8)
     """
 
+    name = "cc"
     order: str | Sequence[str | int] | None = None
 
     def _parents(self, maker: LinkMaker) -> list[tuple[int, tuple[int, ...]]]:
-        order = _chosen_order(self.order, self.labels_.names, self.seed)
+        order = _chosen_order(self.order, self.labels_.names, seed_of(self.random_state))
         return [(target, tuple(order[:place])) for place, target in enumerate(order)]
 
 
@@ -188,7 +185,8 @@ class ClassifierChain(Chain):
 class BayesianChain(Chain):
     """A chain that follows a network of the class variables: each has its parents in it among its features.
 
-    The network is learned from the labels alone (Sucar et al. 2014).
+    The network is learned from the labels alone (Sucar et al. 2014). In a tree, exact search and exact probabilities
+    take no longer than the others.
 
     Parameters
     ----------
@@ -197,14 +195,10 @@ class BayesianChain(Chain):
         network that the search finds. Or a DAG of the class variables; a string is read by :meth:`DAG.parse`.
     root : str, optional
         The root of the tree; by default the first class variable.
-    structure_score : str or Score
+    criterion : str or Score
         What the network maximises with ``structure="dag"``.
     max_parents : int, optional
         The most parents a class variable may have in a network that is learned.
-    search, beam, proba, n_samples, seed
-        See :class:`Chain`. In a tree, exact search and exact probabilities take no longer than the others.
-    base, n_jobs
-        See :class:`ComposedClassifier`.
 
     Attributes
     ----------
@@ -228,9 +222,10 @@ class BayesianChain(Chain):
     (('lung', 'either'), ('either', 'tub'))
     """
 
+    name = "bcc"
     structure: str | DAG = "tree"
     root: str | None = None
-    structure_score: str | Score = "bic"
+    criterion: str | Score = "bic"
     max_parents: int | None = 3
 
     _state: ClassVar[dict[str, Any]] = {"dag_": DAG}
@@ -247,16 +242,16 @@ class BayesianChain(Chain):
             table = targets_table(maker.codes, self.labels_.variables())
             if structure == "tree":
                 root = names[0] if self.root is None else self.root
-                return learn_structure(table, "loglik", spaces.tree(names, root), seed=self.seed).dag
+                return learn_structure(table, "loglik", spaces.tree(names, root), seed=seed_of(self.random_state)).dag
             space = spaces.dag(names, max_parents=self.max_parents)
-            return learn_structure(table, self.structure_score, space, seed=self.seed).dag
+            return learn_structure(table, self.criterion, space, seed=seed_of(self.random_state)).dag
         dag = structure if isinstance(structure, DAG) else DAG.parse(structure)
         if set(dag.nodes) != set(names):
             raise DataError(f"structure has the nodes {list(dag.nodes)}, but the class variables are {list(names)}")
         return dag
 
 
-class Convergence(NamedTuple):
+class ChainConvergence(NamedTuple):
     """How a circular chain went, for each row: the number of cycles, and whether the last one changed nothing."""
 
     cycles: NDArray[np.int64]
@@ -277,10 +272,8 @@ class CircularChain(ComposedClassifier):
     max_iter : int
         The most cycles, the first one included. Rows that still change then are predicted as they are, with a
         ``ConvergenceWarning``; :meth:`convergence` tells which.
-    seed : int
-        For a random order.
-    base, n_jobs
-        See :class:`ComposedClassifier`.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seed of a random order. The same integer gives the same classifier, and None is the same as 0.
 
     Attributes
     ----------
@@ -300,17 +293,18 @@ class CircularChain(ComposedClassifier):
     np.True_
     """
 
+    name = "circular"
     order: str | Sequence[str | int] | None = None
     max_iter: int = 20
-    seed: int = 0
+    random_state: RandomState = 0
 
-    _state: ClassVar[dict[str, Any]] = {"_first": list[Link], "_links": list[Link]}
+    _state: ClassVar[dict[str, Any]] = {"_first": list[ChainLink], "_links": list[ChainLink]}
 
     def _learn(self, maker: LinkMaker) -> None:
         self._check_options()
-        order = _chosen_order(self.order, self.labels_.names, self.seed)
-        self._first: list[Link] = [maker.make(j, order[:place]) for place, j in enumerate(order)]
-        self._links: list[Link] = [maker.make(j, [i for i in sorted(order) if i != j]) for j in order]
+        order = _chosen_order(self.order, self.labels_.names, seed_of(self.random_state))
+        self._first: list[ChainLink] = [maker.make(j, order[:place]) for place, j in enumerate(order)]
+        self._links: list[ChainLink] = [maker.make(j, [i for i in sorted(order) if i != j]) for j in order]
 
     def _check_options(self) -> None:
         if self.max_iter < 1:
@@ -333,7 +327,7 @@ class CircularChain(ComposedClassifier):
         """The classifier of each class variable given all others, in the order of ``classes_``."""
         return [link.estimator() for link in sorted(self._links, key=lambda link: link.target)]
 
-    def convergence(self, X: Any) -> Convergence:
+    def convergence(self, X: Any) -> ChainConvergence:
         """How many cycles each row took, and whether its labels are settled."""
         return self._settle(self._read(X))[1]
 
@@ -348,7 +342,7 @@ class CircularChain(ComposedClassifier):
             )
         return codes
 
-    def _settle(self, inputs: Inputs) -> tuple[Codes, Convergence]:
+    def _settle(self, inputs: Inputs) -> tuple[Codes, ChainConvergence]:
         codes = chain_search.greedy(self._first, inputs)
         cycles = np.ones(inputs.n_rows, dtype=np.int64)
         moving = np.ones(inputs.n_rows, dtype=bool)
@@ -363,7 +357,7 @@ class CircularChain(ComposedClassifier):
             codes[:, rows] = now
             cycles[rows] += 1
             moving[rows] = (now != before).any(axis=0)
-        return codes, Convergence(cycles, ~moving)
+        return codes, ChainConvergence(cycles, ~moving)
 
     def _probabilities(self, inputs: Inputs) -> list[Floats]:
         """The probabilities of each label given the labels that all others have at the end."""

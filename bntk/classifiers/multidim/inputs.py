@@ -72,9 +72,9 @@ class Inputs:
         return self._scores[id(model)]
 
 
-def read_inputs(X: Any, base: Any, targets: tuple[Variable, ...]) -> Inputs:
+def read_inputs(X: Any, prototype: Any, targets: tuple[Variable, ...]) -> Inputs:
     """Rows of X for a kind of classifier; X is checked already."""
-    discrete = isinstance(base, BayesClassifier)
+    discrete = isinstance(prototype, BayesClassifier)
     n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
     return Inputs(_columns(X) if discrete else _plain(X), n_rows, discrete, targets)
 

@@ -23,8 +23,7 @@ from bntk.cpt import CPT
 from bntk.data.variable import Variable, plain_state
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.learning.parameters import posterior_mean
-from bntk.learning.priors import Prior
+from bntk.learning.priors import Prior, as_prior, posterior_mean
 from bntk.network import BayesianNetwork
 
 #: Rows that are given to a classifier at once.
@@ -32,7 +31,7 @@ ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
-class Link(ABC):
+class ChainLink(ABC):
     """A fitted classifier of one class variable.
 
     Attributes
@@ -78,7 +77,7 @@ class Link(ABC):
 
 
 @dataclass(frozen=True)
-class ConstantLink(Link):
+class ConstantLink(ChainLink):
     """A class variable with one label, which many classifiers refuse, as there is nothing to tell it from."""
 
     label: Any
@@ -99,7 +98,7 @@ class ConstantLink(Link):
 
 
 @dataclass(frozen=True)
-class EstimatorLink(Link):
+class EstimatorLink(ChainLink):
     """A classifier for which labels are columns behind those of X."""
 
     model: Any
@@ -122,7 +121,7 @@ class EstimatorLink(Link):
             return self.model.predict_log_proba(data)
         if not hasattr(self.model, "predict_proba"):
             raise AttributeError(
-                f"the base classifier {type(self.model).__name__} has no predict_proba, so it can only be used to "
+                f"the estimator {type(self.model).__name__} has no predict_proba, so it can only be used to "
                 "predict labels one after the other"
             )
         with np.errstate(divide="ignore"):
@@ -143,7 +142,7 @@ class EstimatorLink(Link):
 
 
 @dataclass(frozen=True)
-class NaiveLink(Link):
+class NaiveLink(ChainLink):
     """Naive Bayes, in which labels as features only add their terms to those of X.
 
     So one classifier of X alone serves all chains, whatever comes before the class variable in them, and X is read once
@@ -179,7 +178,7 @@ class NaiveLink(Link):
         whole.n_features_in_ = len(whole.features_.names)
         whole.feature_names_in_ = np.array(whole.features_.names, dtype=object)
         *cpts, last = network.cpts
-        prior = self.alone._dirichlet
+        prior = self.alone._prior
         for v, counts in zip(self.variables, self.counts, strict=True):
             cpts.append(CPT._trusted(v, _given_class(v, counts, prior), (last.child,), counts))
         names = [cpt.child.name for cpt in (*cpts, last)]
@@ -209,7 +208,7 @@ class NaiveLink(Link):
 
 def _given_class(variable: Variable, counts: Floats, prior: Prior) -> Floats:
     """P(variable | class) as naive Bayes estimates it from counts, shape (n_classes, n_states)."""
-    return posterior_mean(counts, prior.alpha(variable, len(counts)))
+    return posterior_mean(counts, prior.pseudo_count(variable, len(counts)))
 
 
 def normalised(scores: Floats) -> Floats:
@@ -239,18 +238,18 @@ class LinkMaker:
     and for classifiers of other packages that refuse these, the row does not count.
     """
 
-    def __init__(self, base: Any, inputs: Inputs, labels: Labels, codes: Codes) -> None:
-        self.base, self.inputs, self.labels, self.codes = base, inputs, labels, codes
+    def __init__(self, prototype: Any, inputs: Inputs, labels: Labels, codes: Codes) -> None:
+        self.prototype, self.inputs, self.labels, self.codes = prototype, inputs, labels, codes
         self._alone: dict[int, Any] = {}
         self._pairs: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self._starts = np.cumsum([0, *labels.cards])
 
-    def make(self, target: int, parents: Sequence[int] = ()) -> Link:
+    def make(self, target: int, parents: Sequence[int] = ()) -> ChainLink:
         """The classifier of a class variable given X and its parents."""
         parents = tuple(parents)
         if self.labels.cards[target] == 1:
             return ConstantLink(target, parents, self.labels.classes[target][0])
-        if type(self.base) is NaiveBayes and self.base.missing != "state":
+        if type(self.prototype) is NaiveBayes and self.prototype.missing != "state":
             if target not in self._alone:
                 self._alone[target] = self._fitted(target, ())
             variables = tuple(self.inputs.targets[parent] for parent in parents)
@@ -266,22 +265,23 @@ class LinkMaker:
         known = np.flatnonzero(self._usable(target, parents))
         if not len(known):
             names = ", ".join(repr(inputs.targets[j].name) for j in (target, *parents))
-            raise DataError(f"no row has all the labels of {names}, which the base classifier needs")
+            raise DataError(f"no row has all the labels of {names}, which the estimator needs")
         if len(known) < codes.shape[1]:
             inputs, codes = inputs.take(known), codes[:, known]
         y = pd.Series(self.labels.classes[target][codes[target]], name=inputs.targets[target].name)
-        return clone(self.base).fit(inputs.given(parents, codes[list(parents)]), y)
+        return clone(self.prototype).fit(inputs.given(parents, codes[list(parents)]), y)
 
     def _usable(self, target: int, parents: tuple[int, ...]) -> NDArray[np.bool_]:
         """The rows that have the label, and those of the parents, if the classifier refuses missing cells."""
-        needed = [target] if self.inputs.discrete or get_tags(self.base).input_tags.allow_nan else [target, *parents]
+        needed = (
+            [target] if self.inputs.discrete or get_tags(self.prototype).input_tags.allow_nan else [target, *parents]
+        )
         return np.all([self.codes[j] < self.labels.cards[j] for j in needed], axis=0)
 
     @cached_property
     def _prior(self) -> Prior:
         """That of naive Bayes."""
-        prior: Prior = self.base._dirichlet
-        return prior
+        return as_prior(self.prototype.prior)
 
     @cached_property
     def _counts(self) -> Floats:

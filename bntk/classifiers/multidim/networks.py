@@ -13,21 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.base import ScoreOption, _leaning
 from bntk.classifiers.multidim.base import MultiBayesClassifier
-from bntk.classifiers.multidim.evidence import FeatureEvidence, class_tables
-from bntk.classifiers.multidim.posterior import ClassPosterior
-from bntk.classifiers.multidim.structure import learn_mdbnc
-from bntk.classifiers.prior_option import backoff_of, dirichlet_of
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import fit
-from bntk.learning.priors import Backoff, Prior
 from bntk.learning.scores import Score
 from bntk.learning.search import Search, SearchResult
+from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
 
 
@@ -38,12 +32,12 @@ class MDBNC(MultiBayesClassifier):
     Arcs among the classes are the class subgraph, arcs from classes to features the bridge, and arcs among features the
     feature subgraph; no arc leads from a feature into a class. Two well known kinds are settings:
 
-    - multi-dimensional naive Bayes: ``MDBNC(classes="empty", features="empty")``;
-    - multi-dimensional tree-augmented naive Bayes: ``MDBNC(classes="tree", features="tree")``.
+    - multi-dimensional naive Bayes: ``MDBNC(class_shape="empty", feature_shape="empty")``;
+    - multi-dimensional tree-augmented naive Bayes: ``MDBNC(class_shape="tree", feature_shape="tree")``.
 
     Parameters
     ----------
-    classes, features : {"empty", "tree", "forest", "polytree", "dag"}
+    class_shape, feature_shape : {"empty", "tree", "forest", "polytree", "dag"}
         Shapes of the class and the feature subgraph. With a tree, a forest or no arcs at all among the classes and
         ``max_bridge_parents=1``, inference is exact for any number of classes.
     bridge : {"discard", "optional", "all"}
@@ -53,7 +47,7 @@ class MDBNC(MultiBayesClassifier):
         With ``"all"`` all classes are parents of all features, which is for few classes.
     max_bridge_parents : int, optional
         Largest number of classes that are parents of one feature; without a meaning for ``bridge="all"``.
-    score : str or Score
+    criterion : str or Score
         A sum over families, such as ``"bic"`` or ``"bdeu"``. Where cells are missing, BIC and its relatives compare
         averages over complete rows (``missing="average"``).
     search : str or Search
@@ -61,10 +55,15 @@ class MDBNC(MultiBayesClassifier):
         than 40 classes by hill climbing); the parents of each feature among the classes by trying all sets (or, for
         very many, by the best step at a time); and the feature subgraph given these, by turns until nothing is gained.
         A name or an object is one search in :func:`bntk.spaces.mdbnc`.
-    loss, prior, numeric, n_bins, missing, unseen, max_entries, seed, n_jobs
-        As for every classifier of several class variables, see :class:`MultiBayesClassifier`. By ``prior="backoff"``
-        tables with features as parents lean on those given the classes alone, see :class:`bntk.priors.Backoff`.
-        ``missing="em"`` estimates the tables from all observed cells by EM.
+    prior : float, "mle", "backoff" or Prior
+        The prior of the conditional probability tables. A number is added to every count (the Dirichlet parameter alpha
+        of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing. With ``"backoff"``, tables that have features as
+        parents are shrunk towards those given the classes alone, see :class:`bntk.priors.Backoff`.
+    missing : {"marginal", "em", "state"}
+        How missing features are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
+        table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values.
+        ``"state"``: missing is one more state of each feature that has missing values in the training rows. Labels may
+        be missing in ``fit``, too: a row then counts for each table in which it is complete.
 
     Attributes
     ----------
@@ -84,7 +83,7 @@ class MDBNC(MultiBayesClassifier):
     >>> rows = bntk.datasets.asia().sample(3000, seed=1).to_pandas()
     >>> Y = rows[["lung", "bronc"]]
     >>> X = rows[["asia", "smoke", "xray", "dysp"]]
-    >>> both = bntk.MDBNC(classes="tree", features="empty").fit(X, Y)
+    >>> both = bntk.MDBNC(class_shape="tree", feature_shape="empty").fit(X, Y)
     >>> both.dag_.parents("dysp"), both.dag_.parents("xray"), both.dag_.parents("bronc")
     (('lung', 'bronc'), ('lung',), ('lung',))
     >>> both.predict(X.head(3))
@@ -96,11 +95,12 @@ class MDBNC(MultiBayesClassifier):
     [(3000, 2), (3000, 2)]
     """
 
-    classes: str = "dag"
-    features: str = "forest"
+    name = "mdbnc"
+    class_shape: str = "dag"
+    feature_shape: str = "forest"
     bridge: str = "discard"
     max_bridge_parents: int | None = 3
-    score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
+    criterion: str | Score = "bic"
     search: str | Search = "auto"
 
     _state: ClassVar[dict[str, Any]] = {"network_": BayesianNetwork, "search_": SearchResult}
@@ -111,50 +111,21 @@ class MDBNC(MultiBayesClassifier):
             raise ValueError(f"bridge must be 'all', 'optional' or 'discard', not {self.bridge!r}")
         super()._check_options()
 
-    @property
-    def _backoff(self) -> Backoff | None:
-        return backoff_of(self.prior)
-
-    @property
-    def _dirichlet(self) -> Prior:
-        return dirichlet_of(self.prior)
-
     def _learn(self, counter: TableCounter, n_features: int) -> None:
-        self.search_ = learn_mdbnc(
-            counter,
-            n_features,
-            self.__dict__["score"],
-            classes=self.classes,
-            features=self.features,
+        space = spaces.mdbnc(
+            counter.names[:n_features],
+            counter.names[n_features:],
+            class_shape=self.class_shape,
+            feature_shape=self.feature_shape,
             bridge=self.bridge,
             max_bridge_parents=None if self.bridge == "all" else self.max_bridge_parents,
-            search=self.search,
-            seed=self.seed,
         )
+        self.search_ = self._find(counter, self.criterion, space, self.search)
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
-        network = fit(self.search_.dag, counter.table, self._dirichlet, weights=counter.weights, missing=missing)
-        self.network_ = self._backed_off(network, counter, n_features)
+        self.network_ = fit(self.search_.dag, counter, self._prior, missing=missing)
 
-    def _backed_off(self, network: BayesianNetwork, counter: TableCounter, n_features: int) -> BayesianNetwork:
-        """The network with tables that lean on those without features as parents, if that is asked for."""
-        features = {*network.dag.nodes[:n_features]}
-        from_classes = [arc for arc in network.dag.arcs if arc[0] not in features]
-        if self._backoff is None or len(from_classes) == len(network.dag.arcs):
-            return network
-        base = fit(DAG(network.dag.nodes, from_classes), counter, self._dirichlet)
-        rows = self._backoff.rows
-        cpts = [
-            cpt if len(cpt.parents) == len(simple.parents) else _leaning(cpt, rows * simple.values)
-            for cpt, simple in zip(network.cpts, base.cpts, strict=True)
-        ]
-        return BayesianNetwork(network.dag, cpts, prior=network.prior)
-
-    def _class_posterior(self) -> ClassPosterior:
-        n_features = len(self.features_.variables)
-        at = {name: i for i, name in enumerate(self.network_.names)}
-        evidence = FeatureEvidence(self.network_, n_features)
-        tables = class_tables(self.network_.cpts[n_features:], at)
-        return ClassPosterior(evidence, tables, np.zeros(1), self.max_entries)
+    def _learned(self) -> tuple[BayesianNetwork, None]:
+        return self.network_, None
 
     def _restore(self) -> None:
         super()._restore()

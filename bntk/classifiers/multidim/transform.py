@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bntk.classifiers.multidim.composed import ComposedClassifier
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
 from bntk.classifiers.multidim.labels import Labels
-from bntk.classifiers.multidim.links import Link, LinkMaker
+from bntk.classifiers.multidim.links import ChainLink, LinkMaker
 from bntk.errors import DataError
 
 NOTHING = np.empty((0, 0), dtype=np.int64)
@@ -23,11 +23,6 @@ class BinaryRelevance(ComposedClassifier):
     """A classifier for each class variable, as if there were no others.
 
     Class variables may have more than two labels.
-
-    Parameters
-    ----------
-    base, n_jobs
-        See :class:`ComposedClassifier`.
 
     Attributes
     ----------
@@ -40,17 +35,18 @@ class BinaryRelevance(ComposedClassifier):
     >>> rows = bntk.datasets.asia().sample(1000, seed=1).to_pandas()
     >>> Y = rows[["lung", "bronc"]]
     >>> X = rows.drop(columns=Y.columns)
-    >>> model = bntk.BinaryRelevance(base=bntk.TAN()).fit(X, Y)
+    >>> model = bntk.BinaryRelevance(bntk.TAN()).fit(X, Y)
     >>> model.predict(X.iloc[:2])
       lung bronc
     0   no   yes
     1   no    no
     """
 
-    _state: ClassVar[dict[str, Any]] = {"_links": list[Link]}
+    name = "br"
+    _state: ClassVar[dict[str, Any]] = {"_links": list[ChainLink]}
 
     def _learn(self, maker: LinkMaker) -> None:
-        self._links: list[Link] = [maker.make(j) for j in range(len(self.labels_.names))]
+        self._links: list[ChainLink] = [maker.make(j) for j in range(len(self.labels_.names))]
         self.estimators_ = [link.estimator() for link in self._links]
 
     def _restore(self) -> None:
@@ -79,11 +75,6 @@ class LabelPowerset(ComposedClassifier):
 
     A combination that was not seen has probability 0. Rows in which a label is missing are left out.
 
-    Parameters
-    ----------
-    base, n_jobs
-        See :class:`ComposedClassifier`.
-
     Attributes
     ----------
     estimator_ : classifier
@@ -101,7 +92,8 @@ class LabelPowerset(ComposedClassifier):
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
 
-    _state: ClassVar[dict[str, Any]] = {"combinations_": NDArray[np.int64], "_link": Link}
+    name = "lp"
+    _state: ClassVar[dict[str, Any]] = {"combinations_": NDArray[np.int64], "_link": ChainLink}
 
     def _learn(self, maker: LinkMaker) -> None:
         whole = np.flatnonzero((maker.codes < np.array(self.labels_.cards)[:, None]).all(axis=0))
@@ -111,7 +103,7 @@ class LabelPowerset(ComposedClassifier):
         together = self._together()
         inputs = maker.inputs if len(whole) == maker.inputs.n_rows else maker.inputs.take(whole)
         inputs = replace(inputs, targets=together.variables(self._names))
-        self._link = LinkMaker(self._base, inputs, together, which.reshape(1, -1)).make(0)
+        self._link = LinkMaker(self._prototype, inputs, together, which.reshape(1, -1)).make(0)
         self.estimator_: Any = self._link.estimator()
 
     def _together(self) -> Labels:

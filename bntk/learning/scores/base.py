@@ -7,7 +7,7 @@ the structure and what each of a batch of moves would gain, and makes moves. Sea
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class Score(ABC):
     """The base of all scores: how good a structure is for data, in natural logarithms; higher is better."""
 
-    #: How users name it.
-    name: str
+    #: How users name it; the first line of the docstring says what it is.
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
 
     def with_target(self, target: str) -> Score:
         """The score for this class variable; the same, unless it is of predictions and has no target yet."""

@@ -213,6 +213,7 @@ class LogLikelihood(KernelScore):
 
     missing: Missing = "available"
     name = "loglik"
+    aliases = ("ll",)
     _equivalent = True
 
     def __post_init__(self) -> None:

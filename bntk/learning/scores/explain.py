@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bntk.data.table import as_table
-from bntk.learning.counts import Counter, TableCounter
+from bntk.learning.counts import as_counter
 from bntk.learning.scores.decomposable import DecomposableScore
 
 
@@ -87,7 +86,7 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
     if not isinstance(rule, DecomposableScore):
         raise TypeError(f"only scores that are sums over families can be explained by family, not {rule!r}")
     chosen = (parents,) if isinstance(parents, str) else tuple(parents)
-    counter = data if isinstance(data, Counter) else TableCounter(as_table(data, only=[*chosen, child]))
+    counter = as_counter(data, only=[*chosen, child])
     (table,) = counter.compact([(*chosen, child)])
     n = counter.total_weight
     fit, penalty = rule.terms(table.counts, float(table.q), n)

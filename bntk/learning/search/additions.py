@@ -66,6 +66,7 @@ class GreedyAdditions(StepwiseSearch):
     ['start', 'add tub -> either', 'add either -> xray']
     """
 
+    name = "additions"
     both_directions: bool = True
 
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
@@ -91,6 +92,8 @@ class SuperparentAdditions(StepwiseSearch):
         Seconds after which the search ends with the structure so far. Only with a time budget can the result depend on
         the machine.
     """
+
+    name = "superparent"
 
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
         return _Superparents(evaluator, space, start, both_directions=True)
@@ -160,6 +163,8 @@ class BestStar(Search):
     For spaces with one star, such as :func:`bntk.spaces.spode`. Every legal structure is evaluated; ties go to the
     first centre in column order.
     """
+
+    name = "star"
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
@@ -78,6 +78,10 @@ class SearchResult:
 
 class Search(ABC):
     """The base of all searches. The options are fields of a search; it holds no state of a run."""
+
+    #: How users name it; a search without a name is given as an object.
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def run(

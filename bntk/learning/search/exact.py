@@ -94,6 +94,7 @@ class Exact(Search):
     (0.13, 2.28)
     """
 
+    name = "exact"
     max_parents: int | None = None
     max_memory: float = 8.0
     max_sets: int = MAX_SETS

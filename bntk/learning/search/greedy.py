@@ -66,6 +66,7 @@ class HillClimbing(Search):
     'add cloudy -> rain'
     """
 
+    name = "hc"
     max_iter: int | None = None
     time_budget: float | None = None
     restarts: int = 0
@@ -134,6 +135,7 @@ class Tabu(HillClimbing):
     True
     """
 
+    name = "tabu"
     tabu: int = 10
     max_tabu: int = 10
 

@@ -66,6 +66,8 @@ class ForwardJoining(StepwiseSearch):
     ['start', 'join b to a']
     """
 
+    name = "fssj"
+
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
         return _Inclusions(evaluator, space, space.start() if start is None else start, type(self).__name__)
 
@@ -88,6 +90,8 @@ class BackwardJoining(StepwiseSearch):
         Seconds after which the search ends with the structure so far. Only with a time budget can the result depend on
         the machine.
     """
+
+    name = "bsej"
 
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
         if start is None:

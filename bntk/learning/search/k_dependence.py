@@ -130,6 +130,8 @@ class KDependence(Search):
     ('lung', 'either')
     """
 
+    name = "kdb"
+    aliases = ("sahami",)
     k: int = 2
 
     def run(

@@ -87,6 +87,7 @@ class K2Search(Search):
     ('sprinkler', 'rain')
     """
 
+    name = "k2"
     order: Sequence[str] | None = None
     max_parents: int | None = None
     time_budget: float | None = None
@@ -183,6 +184,7 @@ class OrderSearch(Search):
     True
     """
 
+    name = "order"
     max_parents: int | None = None
     candidates: int = 12
     restarts: int = 3

@@ -81,6 +81,7 @@ class SelectiveTrees(StepwiseSearch):
     ('tub', 'lung')
     """
 
+    name = "selective_trees"
     epsilon: float = 0.0
     weights: str | Score | None = None
     candidates: int | None = None

@@ -79,6 +79,8 @@ class SpanningTree(Search):
     (True, True)
     """
 
+    name = "spanning_tree"
+
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:

@@ -391,7 +391,7 @@ def mdbnc(
     features: Iterable[str],
     targets: Iterable[str],
     *,
-    classes: str = "tree",
+    class_shape: str = "tree",
     bridge: str = "optional",
     feature_shape: str = "forest",
     max_bridge_parents: int | None = None,
@@ -409,7 +409,7 @@ def mdbnc(
     Parameters
     ----------
     features, targets : iterable of str
-    classes, feature_shape : str
+    class_shape, feature_shape : str
         Shapes of the class and the feature subgraph, see :class:`Group`.
     bridge : {"all", "optional", "discard", "none"}
         Mode of the arcs from classes to features, see :class:`Link`.
@@ -424,7 +424,7 @@ def mdbnc(
 
     Examples
     --------
-    >>> mdbnc(["x1", "x2"], ["y1", "y2"], classes="dag", feature_shape="empty", max_bridge_parents=1)
+    >>> mdbnc(["x1", "x2"], ["y1", "y2"], class_shape="dag", feature_shape="empty", max_bridge_parents=1)
     <Space of 4 nodes: DAG over y1, y2; empty graph over x1, x2;
     optional arcs from y1, y2 to x1, x2, at most 1 into each>
     """
@@ -433,7 +433,7 @@ def mdbnc(
     return Space(
         (*inputs, *outputs),
         groups=[
-            Group(outputs, classes, k=class_k, root=class_root),
+            Group(outputs, class_shape, k=class_k, root=class_root),
             Group(inputs, feature_shape, k=feature_k, root=feature_root),
         ],
         links=[Link(outputs, inputs, bridge, max_parents=max_bridge_parents)],
@@ -446,12 +446,12 @@ def multi_naive_bayes(features: Iterable[str], targets: Iterable[str], bridge: s
 
     With ``bridge="all"`` every class is a parent of every feature, and there is a single structure.
     """
-    return mdbnc(features, targets, classes="empty", bridge=bridge, feature_shape="empty")
+    return mdbnc(features, targets, class_shape="empty", bridge=bridge, feature_shape="empty")
 
 
 def multi_tan(features: Iterable[str], targets: Iterable[str], bridge: str = "optional") -> Space:
     """Multi-dimensional TAN: a tree of classes, a tree of features, and a bridge (van der Gaag and de Waal 2006)."""
-    return mdbnc(features, targets, classes="tree", bridge=bridge, feature_shape="tree")
+    return mdbnc(features, targets, class_shape="tree", bridge=bridge, feature_shape="tree")
 
 
 def multi_one_dependence(features: Iterable[str], targets: Sequence[str], superparent: str) -> Space:
@@ -461,7 +461,7 @@ def multi_one_dependence(features: Iterable[str], targets: Sequence[str], superp
     features (Antonucci, Corani, Mauá, Gabaglio: An ensemble of Bayesian networks for multilabel classification, IJCAI
     2013).
     """
-    return mdbnc(features, targets, classes="star", feature_shape="empty", class_root=superparent)
+    return mdbnc(features, targets, class_shape="star", feature_shape="empty", class_root=superparent)
 
 
 def _refuse_common(features: Sequence[str], targets: Sequence[str]) -> None:

@@ -1,33 +1,40 @@
-"""The structure of a network with several classes, part by part.
+"""Class, bridge and feature subgraphs of a multi-dimensional classifier, part by part.
 
 No arc leads from a feature into a class. So for a score that is a sum over families the best arcs among the classes do
 not depend on the features; and with no arcs among features, the best classes for one feature do not depend on the other
 features. With a tree or forest of few features, the best classes beside each possible parent in the tree are found, and
 then the best tree. Else the two kinds of arcs into features are chosen by turns, each the best or nearly so given the
 other, until nothing is gained.
+
+References
+----------
+C. Bielza, G. Li, P. Larrañaga (2011). Multi-dimensional classification with Bayesian networks. International Journal of
+Approximate Reasoning 52, 705-727.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.errors import DataError
+from bntk.errors import DataError, SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
-from bntk.learning.learn import learn_structure
-from bntk.learning.scores import Score, by_name
-from bntk.learning.scores.family_evaluator import FamilyEvaluator
-from bntk.learning.search import SearchResult
-from bntk.learning.search.base import Step
+from bntk.learning.scores import Score
+from bntk.learning.scores.base import Evaluator
+from bntk.learning.search.base import Search, SearchResult, Step
 from bntk.learning.search.spanning import best_tree
 from bntk.learning.space import Group, Space
 from bntk.learning.space.named import mdbnc
+
+if TYPE_CHECKING:
+    from bntk.learning.scores.family_evaluator import FamilyEvaluator
 
 #: All sets of classes are looked at for each feature where that are no more families than this; else a greedy choice.
 MAX_FAMILIES = 60_000
@@ -43,7 +50,43 @@ LEAST_GAIN = 1e-12
 Parents = tuple[int, ...]
 
 
-class Bridge:
+@dataclass(frozen=True)
+class SubgraphSearch(Search):
+    """The subgraphs of a space of :func:`bntk.spaces.mdbnc`, each the best or nearly so, for a sum over families.
+
+    The class subgraph is learned from the classes alone, which loses nothing (a DAG of more than 40 classes by hill
+    climbing); the parents of each feature among the classes by trying all sets (or, for very many, by the best step at
+    a time); and the feature subgraph given these, by turns until nothing is gained.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> from bntk.learning.learn import learn_structure
+    >>> rows = bntk.datasets.asia().sample(3000, seed=1)
+    >>> space = bntk.spaces.mdbnc(["xray", "dysp"], ["lung", "bronc"], feature_shape="empty")
+    >>> found = learn_structure(rows, "bic", space, SubgraphSearch())
+    >>> found.exact, found.dag.parents("dysp"), found.dag.parents("xray")
+    (True, ('lung', 'bronc'), ('lung',))
+    """
+
+    def run(
+        self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
+    ) -> SearchResult:
+        """Search; where it begins is ignored."""
+        return _Run(evaluator.by_family("SubgraphSearch"), space, seed).result()
+
+
+def score_for(score: Score, counter: TableCounter) -> Score:
+    """The score; where cells are missing, one that can compares families by their average over complete rows.
+
+    The sum over the rows that are complete in a family favours families with many parents, which have fewer of them.
+    """
+    if counter.table.has_missing.any() and getattr(score, "missing", None) == "available":
+        return replace(score, missing="average")  # type: ignore[type-var]
+    return score
+
+
+class _Bridge:
     """The arcs from classes to features: which are best for a feature, given its other parents.
 
     Parameters
@@ -102,39 +145,19 @@ class Bridge:
             chosen ^= {best}
 
 
-def learn_mdbnc(
-    counter: TableCounter, n_features: int, score: str | Score, *, classes: str, features: str, bridge: str,
-    max_bridge_parents: int | None, search: object, seed: int,
-) -> SearchResult:  # fmt: skip
-    """The structure of a network over features and then classes; see :class:`bntk.MDBNC`."""
-    names, targets = counter.names[:n_features], counter.names[n_features:]
-    rule = score_for(score, counter)
-    space = mdbnc(
-        names, targets, classes=classes, bridge=bridge, feature_shape=features, max_bridge_parents=max_bridge_parents
-    )
-    space.check()
-    if search != "auto":
-        return learn_structure(counter, rule, space, search, seed=seed)  # type: ignore[arg-type]
-    return _Parts(counter, n_features, rule, space, bridge).run(classes, features, max_bridge_parents, seed)
-
-
-def score_for(score: str | Score, counter: TableCounter) -> Score:
-    """The score; where cells are missing, one that can compares families by their average over complete rows.
-
-    The sum over the rows that are complete in a family favours families with many parents, which have fewer of them.
-    """
-    rule = by_name(score)
-    if counter.table.has_missing.any() and getattr(rule, "missing", None) == "available":
-        return replace(rule, missing="average")  # type: ignore[type-var]
-    return rule
-
-
-def family_evaluator(score: Score, counter: TableCounter) -> FamilyEvaluator:
-    """The evaluator of a score that is a sum over families; others are refused."""
-    evaluator = score.evaluator(counter)
-    if not isinstance(evaluator, FamilyEvaluator):
-        raise DataError(f"the score must be a sum over families, such as 'bic', with several classes; not {score!r}")
-    return evaluator
+def _shapes(space: Space) -> tuple[str, str, str, int | None]:
+    """The shapes of the class and feature subgraphs, and the mode and limit of the arcs from classes to features."""
+    groups, links = space.groups, space.links
+    if len(groups) == 2 and len(links) == 1:
+        classes, features = groups
+        limit = links[0].max_parents
+        plain = mdbnc(
+            features.nodes, classes.nodes, class_shape=classes.shape, feature_shape=features.shape,
+            bridge=links[0].mode, max_bridge_parents=limit,
+        )  # fmt: skip
+        if plain == space and links[0].mode != "none":
+            return classes.shape, features.shape, links[0].mode, limit
+    raise SpaceError("SubgraphSearch needs a space of bntk.spaces.mdbnc without roots or other constraints")
 
 
 def _tails(gains: NDArray[np.float64], shape: str) -> list[int]:
@@ -148,54 +171,64 @@ def _united(some: list[Parents], more: list[Parents]) -> list[Parents]:
     return [(*u, *v) for u, v in zip(some, more, strict=True)]
 
 
-class _Parts:
-    """One learning of a structure by its parts."""
+class _Run:
+    """One search."""
 
-    def __init__(self, counter: TableCounter, n_features: int, score: Score, space: Space, bridge: str) -> None:
+    def __init__(self, evaluator: FamilyEvaluator, space: Space, seed: int) -> None:
         self.began = time.perf_counter()
-        self.counter, self.n_features, self.score, self.space, self.mode = counter, n_features, score, space, bridge
-        self.names, self.targets = counter.names[:n_features], counter.names[n_features:]
-        self.evaluator = family_evaluator(score, counter)
+        self.class_shape, self.feature_shape, self.mode, self.limit = _shapes(space)
+        if not isinstance(evaluator.counter, TableCounter):
+            raise DataError("SubgraphSearch reads rows more than once: give it a table, not a stream")
+        self.evaluator, self.counter, self.score, self.seed = evaluator, evaluator.counter, evaluator.score, seed
+        self.names, self.targets = tuple(space.groups[1].nodes), tuple(space.groups[0].nodes)
+        self.n_features = len(self.names)
         self.trace: list[Step] = []
 
-    def run(self, classes: str, features: str, limit: int | None, seed: int) -> SearchResult:
-        among_classes = self._among_classes(classes, seed)
-        best, exact = self._into_features(features, limit, seed)
-        dag = DAG(self.counter.names, [*among_classes.dag.arcs, *self._named(best)])
-        self.evaluator.reset(dag)
+    def result(self) -> SearchResult:
+        among_classes = self._among_classes()
+        best, exact = self._into_features(self.feature_shape)
+        names = self.counter.names
+        arcs = [(names[u], names[v]) for v, chosen in enumerate(best) for u in chosen]
+        self.evaluator.reset(DAG(names, [*among_classes.dag.arcs, *arcs]))
         score = self.evaluator.total()
         return SearchResult(
-            dag, score, f"classes: {among_classes.search}; features part by part", exact and among_classes.exact,
-            n_evaluated=self.evaluator.n_evaluated + among_classes.n_evaluated,
-            seconds=time.perf_counter() - self.began, trace=(*self.trace, Step("all", score, self._seconds())),
+            self.evaluator.dag, score, f"classes: {among_classes.search}; features part by part",
+            exact and among_classes.exact, n_evaluated=self.evaluator.n_evaluated + among_classes.n_evaluated,
+            seconds=self._seconds(), trace=(*self.trace, Step("all", score, self._seconds())),
         )  # fmt: skip
 
-    def _among_classes(self, shape: str, seed: int) -> SearchResult:
-        mine = TableCounter(self.counter.table.select(self.targets), self.counter.weights)
+    def _among_classes(self) -> SearchResult:
+        if self.class_shape == "empty":
+            return SearchResult(DAG(self.targets, []), 0.0, "no arcs", exact=True)
         # Of very many classes a more thorough search takes fifty times as long and predicts no better.
-        search = "hc" if shape == "dag" and len(self.targets) > MAX_TOGETHER else "auto"
-        space = Space(self.targets, groups=[Group(self.targets, shape)])
-        return learn_structure(mine, self.score, space, search, seed=seed)
+        search = "hc" if self.class_shape == "dag" and len(self.targets) > MAX_TOGETHER else "auto"
+        space = Space(self.targets, groups=[Group(self.targets, self.class_shape)])
+        return self._search(self._selected(self.targets), space, search)
 
-    def _into_features(self, shape: str, limit: int | None, seed: int) -> tuple[list[Parents], bool]:
+    def _search(self, counter: TableCounter, space: Space, search: str = "auto") -> SearchResult:
+        from bntk.learning.learn import learn_structure  # which chooses among all searches
+
+        return learn_structure(counter, self.score, space, search, seed=self.seed)
+
+    def _into_features(self, shape: str) -> tuple[list[Parents], bool]:
         """The best parents found for each feature, and whether none are better."""
-        bridge = Bridge(self.evaluator, self.n_features, limit)
+        bridge = _Bridge(self.evaluator, self.n_features, self.limit)
         nothing: list[Parents] = [()] * self.n_features
         if shape == "empty" or self.n_features == 1:
             return self._bridge(bridge, nothing), bridge.exact or self.mode == "all"
         if self.mode == "all":
             classes = self._bridge(bridge, nothing)
-            return _united(self._among_features(shape, classes, seed), classes), shape in ("tree", "forest")
+            return _united(self._among_features(shape, classes), classes), shape in ("tree", "forest")
         if shape in ("tree", "forest") and self.mode == "optional" and bridge.all_pairs_too:
             return self._best_trees(bridge, shape), True
         if shape not in ("tree", "forest") and len(self.counter.names) <= MAX_TOGETHER:
-            return self._together(shape, limit, seed), False
-        found = [self._by_turns(bridge, shape, nothing, seed)]
+            return self._together(shape), False
+        found = [self._by_turns(bridge, shape, nothing)]
         if self.mode == "optional":
-            found.append(self._by_turns(bridge, shape, self._among_features(shape, nothing, seed), seed))
+            found.append(self._by_turns(bridge, shape, self._among_features(shape, nothing)))
         return max(found, key=self._worth), False
 
-    def _best_trees(self, bridge: Bridge, shape: str) -> list[Parents]:
+    def _best_trees(self, bridge: _Bridge, shape: str) -> list[Parents]:
         """The best tree when each feature has the classes that are best beside its parent in the tree."""
         n = self.n_features
         best = {(v, u): bridge.best(v, () if u < 0 else (u,)) for v in range(n) for u in range(-1, n) if u != v}
@@ -205,20 +238,25 @@ class _Parts:
                 gains[u, v] = value - best[v, -1][1]
         return [(*(() if u < 0 else (u,)), *best[v, u][0]) for v, u in enumerate(_tails(gains, shape))]
 
-    def _together(self, shape: str, limit: int | None, seed: int) -> list[Parents]:
+    def _together(self, shape: str) -> list[Parents]:
         """Both kinds of arcs into features by one search."""
         space = mdbnc(
-            self.names, self.targets, classes="empty", feature_shape=shape, bridge=self.mode, max_bridge_parents=limit
+            self.names,
+            self.targets,
+            class_shape="empty",
+            feature_shape=shape,
+            bridge=self.mode,
+            max_bridge_parents=self.limit,
         )
-        found = learn_structure(self.counter, self.score, space, seed=seed)
+        found = self._search(self.counter, space)
         return list(found.dag.parent_indices[: self.n_features])
 
-    def _by_turns(self, bridge: Bridge, shape: str, beside: list[Parents], seed: int) -> list[Parents]:
+    def _by_turns(self, bridge: _Bridge, shape: str, beside: list[Parents]) -> list[Parents]:
         """Arcs from classes given those among features, and the other way round, until nothing is gained."""
         best: list[Parents] = []
         for _ in range(MAX_ROUNDS):
             classes = self._bridge(bridge, beside)
-            beside = self._among_features(shape, classes, seed)
+            beside = self._among_features(shape, classes)
             parents = _united(beside, classes)
             value = self._worth(parents)
             self.trace.append(Step("parents of features", value, self._seconds()))
@@ -230,13 +268,13 @@ class _Parts:
     def _worth(self, parents: list[Parents]) -> float:
         return float(self.evaluator.locals(list(enumerate(parents))).sum())
 
-    def _bridge(self, bridge: Bridge, beside: list[Parents]) -> list[Parents]:
+    def _bridge(self, bridge: _Bridge, beside: list[Parents]) -> list[Parents]:
         if self.mode == "all":
             return [tuple(bridge.classes)] * self.n_features
         linked = {v for v, u in enumerate(beside) if u} | {u for parents in beside for u in parents}
         return bridge.choose(beside, linked if self.mode == "discard" else set())
 
-    def _among_features(self, shape: str, classes: list[Parents], seed: int) -> list[Parents]:
+    def _among_features(self, shape: str, classes: list[Parents]) -> list[Parents]:
         """The arcs among features that are best for these parents among the classes."""
         kept = [v for v in range(self.n_features) if classes[v] or self.mode != "discard"]
         if len(kept) < 2:
@@ -247,10 +285,10 @@ class _Parts:
         features, targets = names[: len(kept)], names[len(kept) :]
         required = [(self.counter.names[c], self.counter.names[v]) for v in kept for c in classes[v]]
         asked = {*required}
-        space = mdbnc(features, targets, classes="empty", feature_shape=shape).restrict(
+        space = mdbnc(features, targets, class_shape="empty", feature_shape=shape).restrict(
             required=required, forbidden=[(c, v) for c in targets for v in features if (c, v) not in asked]
         )
-        found = learn_structure(self._selected(names), self.score, space, seed=seed).dag
+        found = self._search(self._selected(names), space).dag
         place = {name: v for v, name in enumerate(self.counter.names)}
         beside: list[Parents] = [()] * self.n_features
         for name in features:
@@ -276,10 +314,6 @@ class _Parts:
         if names == self.counter.names:
             return self.counter
         return TableCounter(self.counter.table.select(names), self.counter.weights)
-
-    def _named(self, parents: list[Parents]) -> list[tuple[str, str]]:
-        names = self.counter.names
-        return [(names[u], names[v]) for v, chosen in enumerate(parents) for u in chosen]
 
     def _seconds(self) -> float:
         return time.perf_counter() - self.began
