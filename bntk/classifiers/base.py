@@ -183,7 +183,7 @@ class BayesClassifier(RowReader):
         How columns become features: their states and cut points.
     n_features_in_ : int
         The number of columns that ``fit`` was given.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of these columns, where they have names.
     """
 

@@ -40,7 +40,7 @@ def _add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--costs",
         metavar="FILE",
-        help="a CSV file, a row for each true class, a column for each predicted one: the least cost wins",
+        help="a CSV file, one row per true class, one column per predicted one: the least cost wins",
     )
     parser.add_argument(
         "--keep", metavar="COLUMN,...", type=names, default=(), help="columns of the data to put in front; all for all"
