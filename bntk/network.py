@@ -312,15 +312,32 @@ class BayesianNetwork:
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
     ) -> Table:
-        """Draw ``n`` rows; the same seed gives the same rows, whatever the number of threads.
+        """Draw ``n`` independent rows from the network, or given evidence from the posterior, exactly.
 
-        With evidence (``given`` and ``soft`` as for :meth:`query`) they are independent draws from the posterior.
+        Without evidence, or with observed variables whose parents are all observed, rows are drawn forward. Otherwise
+        the network is calibrated once, and rows are drawn clique by clique.
+
+        Parameters
+        ----------
+        n : int
+        seed : int
+            The same seed gives the same rows, whatever the number of threads, and the first rows of a longer sample are
+            the shorter one.
+        given, soft : mapping, optional
+            As for :meth:`query`.
+
+        Raises
+        ------
+        TooLargeError
+            When the tables of the cliques are too large; :func:`bntk.inference.likelihood_weighting` and
+            :func:`bntk.inference.gibbs` need none.
 
         Examples
         --------
         >>> import bntk
-        >>> bntk.datasets.asia().sample(1000, seed=1, given={"dysp": "yes"}).n_rows
-        1000
+        >>> table = bntk.datasets.asia().sample(1000, seed=1, given={"dysp": "yes"})
+        >>> set(table.to_pandas()["dysp"])
+        {'yes'}
         """
         from bntk.inference.approximate.sampling import sample
 
@@ -595,7 +612,14 @@ class BayesianNetwork:
     # ---- decisions -------------------------------------------------------------------------------------------
 
     def value_of_information(
-        self, target: str, given: Mapping[str, Any] | None = None, candidates: Iterable[str] | None = None
+        self,
+        target: str,
+        given: Mapping[str, Any] | None = None,
+        candidates: Iterable[str] | None = None,
+        *,
+        engine: EngineName = "exact",
+        max_entries: int | None = None,
+        **settings: Any,
     ) -> pd.DataFrame:
         """How much each variable that was not observed would tell about the target.
 
@@ -610,6 +634,8 @@ class BayesianNetwork:
             What is known, as for :meth:`query`.
         candidates : iterable of str, optional
             The variables that could be observed; all others by default.
+        engine, max_entries, **settings
+            As for :meth:`query`; samples are too noisy for it.
 
         Returns
         -------
@@ -629,9 +655,18 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import value_of_information
 
-        return value_of_information(self, target, given, candidates)
+        question = self._question(given, None, engine, max_entries, settings)
+        return value_of_information(question, target, candidates)
 
-    def relevant_findings(self, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
+    def relevant_findings(
+        self,
+        target: str,
+        given: Mapping[str, Any],
+        *,
+        engine: EngineName = "exact",
+        max_entries: int | None = None,
+        **settings: Any,
+    ) -> pd.DataFrame:
         """How much each finding has moved the posterior of the target, all others being known.
 
         Parameters
@@ -639,6 +674,8 @@ class BayesianNetwork:
         target : str
         given : mapping
             The findings, as for :meth:`query`.
+        engine, max_entries, **settings
+            As for :meth:`query`; samples are too noisy for it.
 
         Returns
         -------
@@ -659,7 +696,7 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import relevant_findings
 
-        return relevant_findings(self, target, given)
+        return relevant_findings(self._question(given, None, engine, max_entries, settings), target, given)
 
     def sensitivity(
         self,
@@ -699,7 +736,8 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import sensitivity
 
-        return sensitivity(self, target, state, given, table=table, entry=entry, parents=parents)
+        question = self._question(given, None, "exact", None, {})
+        return sensitivity(question, target, state, table, entry, parents)
 
     def sensitivities(self, target: str, state: State, given: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The derivative of a posterior with respect to every entry of every table, as :meth:`sensitivity` defines it.
@@ -725,7 +763,7 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import sensitivities
 
-        return sensitivities(self, target, state, given)
+        return sensitivities(self._question(given, None, "exact", None, {}), target, state)
 
     def do(self, interventions: Mapping[str, Any]) -> BayesianNetwork:
         """The network in which some variables are set from outside, whatever their parents (Pearl's do-operator).

@@ -92,6 +92,8 @@ EXACT = Options()
 KNOW_PROBABILITY: tuple[EngineName, ...] = ("exact", "auto", "loopy", "weighting")
 FIND_EXPLANATION: tuple[EngineName, ...] = ("exact", "auto", "loopy")
 FIT_BELIEFS: tuple[EngineName, ...] = ("exact",)
+#: And those that posteriors given different evidence can be compared by: the differences between samples are chance.
+COMPARE: tuple[EngineName, ...] = ("exact", "auto", "loopy")
 
 
 def require(chosen: Options, able: tuple[EngineName, ...], what: str) -> None:

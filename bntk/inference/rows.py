@@ -227,7 +227,7 @@ def _all_marginals(
 
 
 def _sampled(network: BayesianNetwork, codes: Codes, options: Options, seed: int, rows: Codes) -> tuple[Codes, Codes]:
-    able = options if options.engine in choose.KNOW_PROBABILITY else EXACT
+    able = options if options.engine in choose.KNOW_PROBABILITY else Options("auto", options.max_entries)
     impossible = log_probability_rows(network, codes, able) == -np.inf
     possible = np.flatnonzero(~impossible)
     filled = codes.copy()

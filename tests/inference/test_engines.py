@@ -282,6 +282,15 @@ def test_explanations_come_from_exact_inference_and_from_propagation(answer):
             ask(engine=engine)
 
 
+def test_decisions_take_the_engines_whose_answers_can_be_compared():
+    exact, loopy = (DOG.value_of_information("family_out", SEEN, engine=engine) for engine in ("exact", "loopy"))
+    np.testing.assert_allclose(loopy.loc[exact.index], exact, atol=1e-6)
+    given_rows = (DOG.relevant_findings("family_out", {**SEEN, "light_on": "no"}, engine=e) for e in ("exact", "loopy"))
+    np.testing.assert_allclose(*(frame["divergence"] for frame in given_rows), atol=1e-6)
+    with pytest.raises(ValueError, match='has no value of information; use engine="exact"'):
+        DOG.value_of_information("family_out", engine="gibbs")
+
+
 def test_what_an_engine_cannot_do_is_refused_by_name():
     beliefs = {"light_on": [0.3, 0.7], "dog_out": [0.5, 0.5]}
     with pytest.raises(ValueError, match='several new beliefs.*use engine="exact"'):
