@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import bntk
-from bntk.classifiers.class_labels import ClassColumn
+from bntk.classifiers.features import ClassColumn
 
 PLAIN = {
     "strings": ["b", "a", "c", "a", "b", "a"],
