@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bntk.inference.choose import EngineName, Options
     from bntk.inference.decisions import Sensitivity
     from bntk.inference.plan import Plan
-    from bntk.inference.query import Question
+    from bntk.inference.query import ConditionedNetwork
     from bntk.inference.results import Distribution, Explanation, Marginals
     from bntk.learning.em import EMResult
     from bntk.learning.priors import Prior
@@ -413,7 +413,7 @@ class BayesianNetwork:
         yes   no   0.1858  ####
         yes   yes  0.0020
         """
-        return self._question(given, soft, engine, max_entries, settings).query(targets)
+        return self._conditioned(given, soft, engine, max_entries, settings).query(targets)
 
     def marginals(
         self,
@@ -441,7 +441,7 @@ class BayesianNetwork:
         sprinkler  no 0.5702  yes 0.4298
         rain       no 0.2921  yes 0.7079
         """
-        return self._question(given, soft, engine, max_entries, settings).marginals()
+        return self._conditioned(given, soft, engine, max_entries, settings).marginals()
 
     def probability(
         self,
@@ -474,7 +474,7 @@ class BayesianNetwork:
         **settings: Any,
     ) -> float:
         """The log of :meth:`probability`; -inf when the evidence is impossible."""
-        return self._question(given, soft, engine, max_entries, settings).log_probability()
+        return self._conditioned(given, soft, engine, max_entries, settings).log_probability()
 
     def mpe(
         self,
@@ -499,7 +499,7 @@ class BayesianNetwork:
         >>> bntk.datasets.sprinkler().mpe({"wet": "yes", "sprinkler": "yes"})
         {'cloudy': 'no', 'rain': 'no'} with probability 0.6472
         """
-        return self._question(given, soft, engine, max_entries, settings).mpe()
+        return self._conditioned(given, soft, engine, max_entries, settings).mpe()
 
     def map(
         self,
@@ -522,7 +522,7 @@ class BayesianNetwork:
         >>> bntk.datasets.asia().map(["lung", "bronc"], {"dysp": "yes"})
         {'lung': 'no', 'bronc': 'yes'} with probability 0.7689
         """
-        return self._question(given, soft, engine, max_entries, settings).map(targets)
+        return self._conditioned(given, soft, engine, max_entries, settings).map(targets)
 
     def jeffrey(
         self,
@@ -563,7 +563,7 @@ class BayesianNetwork:
         ----------
         R. C. Jeffrey (1965). The Logic of Decision. McGraw-Hill.
         """
-        return self._question(given, None, engine, max_entries, settings).jeffrey(targets, beliefs)
+        return self._conditioned(given, None, engine, max_entries, settings).jeffrey(targets, beliefs)
 
     def plan(
         self,
@@ -595,19 +595,19 @@ class BayesianNetwork:
         if given is not None and not isinstance(given, Mapping):
             names = [given] if isinstance(given, str) else list(given)
             given = {name: self.variable(name).states[0] for name in names}
-        return self._question(given, None, "exact", max_entries, {}).plan(targets)
+        return self._conditioned(given, None, "exact", max_entries, {}).plan(targets)
 
-    def _question(
+    def _conditioned(
         self,
         given: Mapping[str, Any] | None,
         soft: Mapping[str, Any] | None,
         engine: EngineName,
         max_entries: int | None,
         settings: dict[str, Any],
-    ) -> Question:
-        from bntk.inference.query import Question
+    ) -> ConditionedNetwork:
+        from bntk.inference.query import ConditionedNetwork
 
-        return Question(self, given, soft, _options(engine, max_entries, settings))
+        return ConditionedNetwork(self, given, soft, _options(engine, max_entries, settings))
 
     # ---- decisions -------------------------------------------------------------------------------------------
 
@@ -655,8 +655,8 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import value_of_information
 
-        question = self._question(given, None, engine, max_entries, settings)
-        return value_of_information(question, target, candidates)
+        conditioned = self._conditioned(given, None, engine, max_entries, settings)
+        return value_of_information(conditioned, target, candidates)
 
     def relevant_findings(
         self,
@@ -696,7 +696,7 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import relevant_findings
 
-        return relevant_findings(self._question(given, None, engine, max_entries, settings), target, given)
+        return relevant_findings(self._conditioned(given, None, engine, max_entries, settings), target, given)
 
     def sensitivity(
         self,
@@ -717,7 +717,7 @@ class BayesianNetwork:
         Parameters
         ----------
         target, state
-            P(target = state | given) is the posterior in question.
+            P(target = state | given) is the posterior in conditioned.
         given : mapping, optional
             As for :meth:`query`.
         table : str
@@ -736,8 +736,8 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import sensitivity
 
-        question = self._question(given, None, "exact", None, {})
-        return sensitivity(question, target, state, table, entry, parents)
+        conditioned = self._conditioned(given, None, "exact", None, {})
+        return sensitivity(conditioned, target, state, table, entry, parents)
 
     def sensitivities(self, target: str, state: State, given: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The derivative of a posterior with respect to every entry of every table, as :meth:`sensitivity` defines it.
@@ -763,7 +763,7 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import sensitivities
 
-        return sensitivities(self._question(given, None, "exact", None, {}), target, state)
+        return sensitivities(self._conditioned(given, None, "exact", None, {}), target, state)
 
     def do(self, interventions: Mapping[str, Any]) -> BayesianNetwork:
         """The network in which some variables are set from outside, whatever their parents (Pearl's do-operator).

@@ -140,8 +140,9 @@ def exact_or_loopy(total_entries: int, open_entries: int, max_entries: int) -> E
 
 def refuse_too_large(plan: Plan, max_entries: float, open_entries: int | None = None) -> None:
     """Refuse exact inference that is over the limit, with its plan and the ways out."""
-    if (plan.total_entries if open_entries is None else open_entries) > max_entries:
-        left = "" if open_entries is None else f" ({open_entries:,} given the evidence)"
+    entries = plan.total_entries if open_entries is None else open_entries
+    if entries > max_entries:
+        left = "" if entries == plan.total_entries else f" ({entries:,} given the evidence)"
         raise TooLargeError(
             f"exact inference would need more than the {max_entries:,} clique entries allowed{left}: {plan}\n"
             "Ways out: raise the limit (max_entries), ask for fewer targets or give more evidence, or approximate by "
@@ -152,12 +153,15 @@ def refuse_too_large(plan: Plan, max_entries: float, open_entries: int | None = 
 # ---- one evidence set ------------------------------------------------------------------------------------------------
 
 
-def whole_network_serves(entries: int, part: Callable[[], float] = lambda: 0.0) -> bool:
+def whole_network_serves(
+    entries: int, max_entries: float = MAX_ENTRIES, part: Callable[[], float] = lambda: 0.0
+) -> bool:
     """Whether the program of the whole network answers a query that depends on a part of its variables.
 
     The part takes time to find, so that it is found only where it matters.
     """
-    return entries <= WHOLE_ENTRIES or (entries <= MEDIUM_ENTRIES and PART * part() >= 1)
+    within = entries <= max_entries
+    return within and (entries <= WHOLE_ENTRIES or (entries <= MEDIUM_ENTRIES and PART * part() >= 1))
 
 
 def exact_engine(tree: JunctionTree) -> EngineChoice:
