@@ -84,11 +84,8 @@ class FamilyStore:
         if new and self._pairs:
             self._known.update(self._known_as_pairs(new))
             new = [family for family in new if family not in self._known]
-        grown = [family for family in new if family[1]]
-        if len(grown) < len(new):
-            self._evaluate_singles()  # all of them: where one is asked for, the others will be
-        if grown:
-            self._evaluate(grown)
+        if new:
+            self._evaluate(new)
         return [self._known[family] for family in families]
 
     def _known_as_pairs(self, families: Sequence[Family]) -> dict[Family, float]:
@@ -108,8 +105,12 @@ class FamilyStore:
         return found
 
     def _evaluate(self, families: list[Family]) -> None:
-        for places, count in self._batches(families, self._sizes(families)):
-            self._evaluate_tables([families[f] for f in places], count())
+        """Count and score families; where one variable without parents is wanted, all are, as the others will be."""
+        grown = [family for family in families if family[1]]
+        if len(grown) < len(families):
+            self._evaluate_singles()
+        for places, count in self._batches(grown, self._sizes(grown)):
+            self._evaluate_tables([grown[f] for f in places], count())
 
     def _batches(
         self, families: Sequence[Family], sizes: Sequence[int]
