@@ -18,8 +18,16 @@ if TYPE_CHECKING:
     from bntk.inference.plan import Plan
 
 EngineName = Literal["exact", "auto", "loopy", "weighting", "gibbs"]
-APPROXIMATE: tuple[EngineName, ...] = ("loopy", "weighting", "gibbs")
-ENGINES: tuple[EngineName, ...] = ("exact", "auto", *APPROXIMATE)
+#: The settings of each engine; those without any are exact where they can be.
+SETTINGS: dict[EngineName, tuple[str, ...]] = {
+    "exact": (),
+    "auto": (),
+    "loopy": ("damping", "max_iter", "tolerance", "schedule"),
+    "weighting": ("n", "seed"),
+    "gibbs": ("n", "seed", "burn_in", "chains", "thin"),
+}
+ENGINES = tuple(SETTINGS)
+APPROXIMATE = tuple(name for name, settings in SETTINGS.items() if settings)
 
 #: ``max_entries`` unless told otherwise: the entries of all cliques together that exact inference may run through for
 #: one evidence set, what is observed left out. Only separators are stored, so that it is a limit of time rather than of
@@ -79,8 +87,10 @@ class Options:
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
             raise ValueError(f"the engine must be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}, not {self.engine!r}")
-        if self.settings and self.engine in ("exact", "auto"):
-            raise ValueError(f"engine={self.engine!r} has no settings, got {list(self.settings)}")
+        known, unknown = SETTINGS[self.engine], [*self.settings.keys() - SETTINGS[self.engine]]
+        if unknown:
+            rule = f"has the settings {', '.join(known)}" if known else "has no settings"
+            raise ValueError(f'engine="{self.engine}" {rule}; got {", ".join(sorted(unknown))}')
 
 
 #: Exact, within the limit.

@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bntk.data.variable import State, Variable, format_states, is_missing
 from bntk.errors import DataError, ImpossibleEvidence
+from bntk.inference.engines import Floats
 from bntk.network import BayesianNetwork
 
-Floats = NDArray[np.float64]
 Given = Mapping[str, Any]
 
 

@@ -16,7 +16,7 @@ from bntk.inference.approximate.answers import APPROXIMATIONS, approximate_engin
 from bntk.inference.choose import EXACT, EngineChoice, Options
 from bntk.inference.engines import Engine, Evidence, Floats, Posterior
 from bntk.inference.evidence import Findings, Given, clashing, numbers_by_state, read_findings
-from bntk.inference.exact.program import Program, compile_network
+from bntk.inference.exact.program import Program, compile_network, whole_entries
 from bntk.inference.plan import Plan
 from bntk.inference.results import Distribution, Explanation, Marginals
 from bntk.network import BayesianNetwork
@@ -259,11 +259,6 @@ def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:
     if len(set(at)) < len(at):
         raise DataError(f"a target is named twice in {names}")
     return at
-
-
-def whole_entries(network: BayesianNetwork) -> int:
-    """Clique entries of the program of the whole network."""
-    return compile_network(network, max_entries=math.inf).plan.total_entries
 
 
 # ---- new beliefs -----------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from bntk.inference.approximate.answers import ApproximateRows
 from bntk.inference.choose import EXACT, Options
 from bntk.inference.elimination.engine import log_joint_by_elimination, posterior_by_elimination
 from bntk.inference.engines import Codes, Floats, RowsEngine
-from bntk.inference.exact.program import Program, compile_network
-from bntk.inference.query import positions, whole_entries
+from bntk.inference.exact.program import Program, compile_network, whole_entries
+from bntk.inference.query import positions
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +12,7 @@ from bntk._threads import n_threads, run_parallel, spans
 from bntk.inference import choose
 from bntk.inference.elimination.flat import FlatFamilies, flat_tables, lines_of, network_families, strides_of
 from bntk.inference.engines import Codes, Floats
-from bntk.inference.exact.program import compile_network
+from bntk.inference.exact.program import whole_entries
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def _within_budget(network: BayesianNetwork, codes: Codes, target: int | None, n
     """The rows that cost little at once; of the others those that a junction tree would not answer faster."""
     answer = _scores(network, codes, target, choose.first_budget(), normalise)
     left = np.flatnonzero(answer.too_large)
-    budget = second_budget(left.size, lambda: junction_tree_cost(network))
+    budget = second_budget(left.size, lambda: whole_entries(network))
     if budget is not None:
         again = _scores(network, np.take(codes, left, axis=1), target, budget, normalise)
         answer.values[left], answer.too_large[left] = again
@@ -54,11 +53,6 @@ def _within_budget(network: BayesianNetwork, codes: Codes, target: int | None, n
 def second_budget(n_left: int, tree_cost: Callable[[], int]) -> int | None:
     """What the rows that are left may cost; the cost in a junction tree is found out if there are many of them."""
     return choose.second_budget(n_left, tree_cost() if choose.compares_with_tree(n_left) else None)
-
-
-def junction_tree_cost(network: BayesianNetwork) -> int:
-    """About how many nanoseconds a row takes in a junction tree of the whole network."""
-    return compile_network(network, max_entries=math.inf).plan.total_entries
 
 
 def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: int, normalise: bool) -> Answer:
