@@ -18,8 +18,8 @@ from bntk.classifiers.multidim import chain_search
 from bntk.classifiers.multidim.base import MOST_JOINT_STATES
 from bntk.classifiers.multidim.composed import ComposedClassifier, marginals
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
-from bntk.classifiers.multidim.labels import targets_table
 from bntk.classifiers.multidim.links import ChainLink, LinkMaker
+from bntk.data.table import Table
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.learn import learn_structure
@@ -244,7 +244,7 @@ class BayesianChain(Chain):
     def _network(self, maker: LinkMaker) -> DAG:
         names, structure = self.labels_.names, self.structure
         if isinstance(structure, str) and structure in ("tree", "dag"):
-            table = targets_table(maker.codes, self.labels_.variables())
+            table = Table.from_codes(maker.codes, self.labels_.variables())
             if structure == "tree":
                 root = names[0] if self.root is None else self.root
                 return learn_structure(table, "loglik", spaces.tree(names, root), seed=self.random_state).dag
