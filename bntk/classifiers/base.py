@@ -35,9 +35,10 @@ from bntk.inference.rows import log_joint_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, updated
-from bntk.learning.priors import Prior, as_prior
-from bntk.learning.scores import Score, by_name
+from bntk.learning.priors import Backoff, Dirichlet, Prior, as_prior
+from bntk.learning.scores import Accuracy, LogLikelihood, Score, by_name
 from bntk.learning.search import Search, SearchResult
+from bntk.learning.search.stepwise import StepwiseSearch
 from bntk.learning.space import Space
 from bntk.network import BayesianNetwork
 
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
+
+#: The number of folds in which a search by steps judges them.
+FOLDS = 10
 
 
 class RowReader(ClassifierMixin, BaseEstimator):
@@ -463,13 +467,35 @@ class NetworkClassifier(BayesClassifier):
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         """Which structures are legal."""
 
+    def _own_search(self, name: str) -> Search | None:
+        """The search that the classifier has this name for; None if it has no name of its own."""
+        return None
+
+    def _chosen_search(self) -> str | Search:
+        search: str | Search = getattr(self, "search", "auto")
+        return self._own_search(search) or search if isinstance(search, str) else search
+
+    def _default_score(self, counter: TableCounter) -> Score:
+        """The score that suits the search: accuracy in folds where it goes by steps, which it judges well."""
+        if not isinstance(self._chosen_search(), StepwiseSearch):
+            return LogLikelihood()
+        return Accuracy(folds=FOLDS if counter.n_rows > FOLDS else "loo", alpha=self._alpha, seed=self._seed)
+
+    @property
+    def _alpha(self) -> float:
+        """What a predictive score adds to each count: as the prior does, where that is a number."""
+        match self._prior:
+            case Dirichlet(value=float(alpha) | int(alpha)) | Backoff(alpha=alpha) if alpha > 0:
+                return float(alpha)
+        return 1.0
+
     def _find_structure(self, counter: TableCounter) -> SearchResult:
         """The structure; by default what the search finds in the space by the score."""
         *features, target = counter.names
-        score: Score = by_name(getattr(self, "criterion", "loglik"))
-        search: str | Search = getattr(self, "search", "auto")
+        given: str | Score | None = getattr(self, "criterion", None)
+        score = self._default_score(counter) if given is None else by_name(given)
         space = self._space(tuple(features), target)
-        return learn_structure(counter, score.with_target(target), space, search, seed=self._seed)
+        return learn_structure(counter, score.with_target(target), space, self._chosen_search(), seed=self._seed)
 
     def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._find_structure(counter)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from bntk.classifiers.base import NetworkClassifier
-from bntk.classifiers.stepwise import StepwiseClassifier, alpha_of
+from bntk.classifiers.stepwise import StepwiseClassifier
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import LOO, LogLikelihood, Score
 from bntk.learning.search import GreedyAdditions, KDependence, Search, SearchResult
@@ -110,7 +110,7 @@ class SelectiveKDB(NetworkClassifier):
 
     def _find_structure(self, counter: TableCounter) -> SearchResult:
         *features, target = counter.names
-        score = LOO(target, alpha=alpha_of(self))
+        score = LOO(target, alpha=self._alpha)
         search = SelectiveKDependence(self.max_k, self.loss)
         found = search.run(score.evaluator(counter), self._space(tuple(features), target))
         self.k_ = max((len(row) - 1 for row in found.dag.parent_indices if row), default=0)

@@ -292,7 +292,7 @@ def test_two_counters_score_as_one_of_all_rows(rule):
 
 
 def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
-    monkeypatch.setattr(scores.batch, "WORTH_A_THREAD", 0)
+    monkeypatch.setattr(scores.base, "WORTH_A_THREAD", 0)
     counter = counters()["missing"]
     results = []
     for threads in (1, 3):

@@ -22,8 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter
 from bntk.learning.scores import kernels
-from bntk.learning.scores.base import Score
-from bntk.learning.scores.batch import TableBatch
+from bntk.learning.scores.base import Score, TableBatch
 
 if TYPE_CHECKING:
     from bntk.learning.scores.explain import ScoreTerms

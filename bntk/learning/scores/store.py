@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.counts.base import ALWAYS_DENSE
-from bntk.learning.scores.batch import (
+from bntk.learning.scores.base import (
     MOST_CONFIGURATIONS,
     TableBatch,
     compact_batch,

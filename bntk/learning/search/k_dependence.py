@@ -19,8 +19,7 @@ from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter, PairTables
 from bntk.learning.information import mutual_information
 from bntk.learning.scores import LogLikelihood
-from bntk.learning.scores.base import Evaluator
-from bntk.learning.scores.batch import margins, pair_batch, single_batch
+from bntk.learning.scores.base import Evaluator, margins, pair_batch, single_batch
 from bntk.learning.search.base import Search, SearchResult, Step
 from bntk.learning.search.stepwise import class_and_features
 

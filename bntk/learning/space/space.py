@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import NamedNodes, checked_nodes, checked_pair, unknown_node
-from bntk.learning.space import matrices
+from bntk.learning.space import rules
 from bntk.learning.space.checks import broken_rules, refuse_contradictions
 from bntk.learning.space.rules import Discard, Group, Link, Quota, listed
 from bntk.learning.space.start import smallest_structure
@@ -186,11 +186,11 @@ class Space(NamedNodes):
 
     @cached_property
     def _covered(self) -> Matrix:
-        return matrices.covered(self)
+        return rules.covered(self)
 
     @cached_property
     def _against_tiers(self) -> Matrix:
-        return matrices.against_tiers(self)
+        return rules.against_tiers(self)
 
     @cached_property
     def _required_dag(self) -> DAG:
@@ -203,22 +203,22 @@ class Space(NamedNodes):
     @cached_property
     def parent_limits(self) -> NDArray[np.int64]:
         """The largest number of parents of each node."""
-        return matrices.frozen(np.array(self._limits, dtype=np.int64))
+        return rules.frozen(np.array(self._limits, dtype=np.int64))
 
     @cached_property
     def quotas(self) -> tuple[Quota, ...]:
         """Every rule that limits how many of some nodes may be parents of others."""
-        return matrices.quotas(self)
+        return rules.quotas(self)
 
     @cached_property
     def discards(self) -> tuple[Discard, ...]:
         """The discarding links."""
-        return matrices.discards(self)
+        return rules.discards(self)
 
     @cached_property
     def required_matrix(self) -> Matrix:
         """The arcs of every legal structure: the required ones, and those that links and stars make compulsory."""
-        return matrices.frozen(matrices.required(self))
+        return rules.frozen(rules.required(self))
 
     @cached_property
     def allowed(self) -> Matrix:
@@ -226,7 +226,7 @@ class Space(NamedNodes):
 
         Not every one of them need be in a legal structure, as rules can exclude an arc jointly in deeper ways.
         """
-        return matrices.frozen(matrices.allowed(self))
+        return rules.frozen(rules.allowed(self))
 
     # Soft knowledge
 

@@ -13,7 +13,7 @@ from bntk.graph.undirected import sorted_rows
 from bntk.learning.moves import ADD, DELETE, REVERSE, Move, Moves
 from bntk.learning.space import kernels
 from bntk.learning.space.kernels import join_ancestors, part_ancestors
-from bntk.learning.space.matrices import discardable, frozen
+from bntk.learning.space.rules import discardable, frozen
 
 if TYPE_CHECKING:
     from bntk.learning.space import Space
