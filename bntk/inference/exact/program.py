@@ -447,5 +447,10 @@ def compile_network(
 
 
 def whole_entries(network: BayesianNetwork) -> int:
-    """Clique entries of the program of a whole network, and about what a row costs there in nanoseconds."""
-    return compile_network(network, max_entries=math.inf).plan.total_entries
+    """Clique entries of the program of a whole network, and about what a row costs there in nanoseconds.
+
+    The number is kept even when the program no longer is.
+    """
+    if "whole_entries" not in network._cache:
+        network._cache["whole_entries"] = compile_network(network, max_entries=math.inf).plan.total_entries
+    return int(network._cache["whole_entries"])
