@@ -605,9 +605,10 @@ class BayesianNetwork:
         max_entries: int | None,
         settings: dict[str, Any],
     ) -> ConditionedNetwork:
+        from bntk.inference.choose import options
         from bntk.inference.query import ConditionedNetwork
 
-        return ConditionedNetwork(self, given, soft, _options(engine, max_entries, settings))
+        return ConditionedNetwork(self, given, soft, options(engine, max_entries, settings))
 
     # ---- decisions -------------------------------------------------------------------------------------------
 

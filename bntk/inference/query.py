@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -179,7 +179,7 @@ class ConditionedNetwork:
 
     def calibrate(self, at: Sequence[int] | None = None) -> Posterior:
         """As :meth:`posterior`, with a ``log_z`` of -inf when the findings are impossible."""
-        return self._calibrated(self.engine(lambda: self.program(at)))
+        return self._calibrated(self.engine(partial(self.program, at)))
 
     def _calibrated(self, engine: Engine) -> Posterior:
         if isinstance(engine, Program):
@@ -235,10 +235,10 @@ class ConditionedNetwork:
         def part() -> float:
             return len(bayes_ball(network.dag, needed, set(observed))[0]) / len(network.cpts)
 
-        whole = compile_network(network, max_entries=math.inf)
-        serves = choose.whole_network_serves(whole.plan.total_entries, self.options.max_entries, part)
-        if serves and whole.tree.smallest_clique(unknown) >= 0:
-            return whole
+        if choose.whole_network_serves(whole_entries(network), self.options.max_entries, part):
+            whole = compile_network(network, max_entries=math.inf)
+            if whole.tree.smallest_clique(unknown) >= 0:
+                return whole
         return compile_network(
             network, targets=needed, evidence=sorted(observed), must_share=[unknown], max_entries=math.inf
         )

@@ -20,7 +20,7 @@ from bntk.inference.approximate.loopy import LoopyProgram
 from bntk.inference.choose import Options
 from bntk.inference.engines import CountingEngine, Engine, Evidence, RowsEngine
 from bntk.inference.exact.junction import Output
-from bntk.inference.exact.program import ENGINES, ROWS_ENGINES, Program
+from bntk.inference.exact.program import EXACT_ENGINES, ROWS_ENGINES, Program
 from bntk.inference.exact.small import SmallEngine
 from bntk.inference.exact.strided import StridedEngine
 
@@ -41,8 +41,8 @@ def one_evidence_set(name: str, network: bntk.BayesianNetwork) -> Engine:
     program = compiled(network)
     if name == "program":
         return program
-    if name in ENGINES:
-        return ENGINES[name](program.tree, tables_of(program))
+    if name in EXACT_ENGINES:
+        return EXACT_ENGINES[name](program.tree, tables_of(program))
     return approximate_engine(network, Options(name))  # type: ignore[arg-type]
 
 
@@ -63,7 +63,7 @@ def counting(name: str, network: bntk.BayesianNetwork) -> CountingEngine:
 # ---- one evidence set ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*ENGINES, "program", "loopy"])
+@pytest.mark.parametrize("name", [*EXACT_ENGINES, "program", "loopy"])
 @few
 @drawn(seed=seeds)
 def test_engines_for_one_evidence_set_equal_enumeration(name, seed):

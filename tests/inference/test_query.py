@@ -17,6 +17,7 @@ import bntk
 from bntk.errors import DataError, ImpossibleEvidence, TooLargeError, UnknownNameError
 from bntk.inference import choose
 from bntk.inference import query as query_module
+from bntk.inference.exact import program as program_module
 from bntk.inference.exact.program import compile_network
 from bntk.inference.results import Distribution
 
@@ -322,3 +323,17 @@ def test_joints_are_right_where_evidence_leads_to_other_cliques(seed):
         patch.setattr(choose, "WHOLE_ENTRIES", -1 if seed % 3 else 1 << 16)
         patch.setattr(choose, "RECOMPILE_ENTRIES", 0)
         check_query(network, seed)
+
+
+def test_the_whole_network_is_triangulated_once_however_many_parts_are_queried(monkeypatch):
+    network = random_network(2, 60, max_parents=1, max_states=2)
+    monkeypatch.setattr(choose, "WHOLE_ENTRIES", -1)
+    monkeypatch.setattr(choose, "MEDIUM_ENTRIES", -1)
+    compiled = []
+    before = program_module.compile_factors
+    monkeypatch.setattr(
+        program_module, "compile_factors", lambda *a, **o: compiled.append(len(o["variables"])) or before(*a, **o)
+    )
+    for name in network.names:
+        network.query(name)
+    assert compiled.count(60) <= 1

@@ -20,7 +20,7 @@ from bntk.inference.exact.junction import (
     expanded,
 )
 from bntk.inference.exact.strided import flat_messages
-from bntk.inference.exact.strided_rows import Span, TreeRows
+from bntk.inference.exact.strided_rows import Span, Tables, TreeRows
 
 if TYPE_CHECKING:
     from bntk.inference.exact.lane_kernels import LaneVisits
@@ -43,22 +43,13 @@ class LaneEngine(TreeRows):
 
     rows_a_piece = 1024
 
-    def __init__(
-        self,
-        tree: JunctionTree,
-        factors: Sequence[tuple[Scope, Floats]],
-        root_scope: Scope = (),
-        outputs: Sequence[Output] = (),
-    ) -> None:
-        self.tree = tree
-        self.cards = np.array(tree.cards, dtype=np.int64)
-        self._entries = _clique_entries(tree, factors)
-        shape = _shape(tree, root_scope, tuple(outputs), tuple(places.tobytes() for places, _ in self._entries))
+    def _prepare(self, factors: Tables, root_scope: Scope, outputs: tuple[Output, ...]) -> None:
+        self._entries = _clique_entries(self.tree, factors)
+        shape = _shape(self.tree, root_scope, outputs, tuple(places.tobytes() for places, _ in self._entries))
         self.layout, self._collect_visits, self.messages = shape.layout, shape.visits, shape.messages
         values = np.concatenate([np.empty(0), *(values for _, values in self._entries)])
         self.collecting = shape.collecting._replace(values=values)
         self.distributing = shape.distributing._replace(values=values)
-        self.outward = bool(outputs)
         vector = np.array([*self.layout.vector, self.cards.sum()], dtype=np.int64)
         self._passes = (self.cards, vector, self.collecting, self.distributing, self.messages)
 
@@ -125,7 +116,7 @@ def _shape(tree: JunctionTree, root_scope: Scope, outputs: tuple[Output, ...], p
     return Shape(layout, visits, collecting, distributing, flat_messages(layout))
 
 
-def _clique_entries(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> list[tuple[Ints, Floats]]:
+def _clique_entries(tree: JunctionTree, factors: Tables) -> list[tuple[Ints, Floats]]:
     """For each clique the positions of its possible entries, and the products of its factors there."""
     orders = [tuple(sorted(clique)) for clique in tree.cliques]  # the first of equal entries has the lowest states
     products = [product.ravel() for product in clique_products(tree, orders, factors)]

@@ -34,15 +34,14 @@ from bntk.inference.exact.junction import JunctionTree, Output, Scope, homes, ju
 from bntk.inference.exact.lanes import LaneEngine
 from bntk.inference.exact.small import SmallEngine
 from bntk.inference.exact.strided import StridedEngine
-from bntk.inference.exact.strided_rows import StridedRows, distinct_rows
+from bntk.inference.exact.strided_rows import StridedRows, Tables, distinct_rows
 from bntk.inference.plan import Plan, plan_of
 
 if TYPE_CHECKING:
     from bntk.network import BayesianNetwork
 
-Tables = Sequence[tuple[Scope, Floats]]
 #: The engines by the names that :mod:`bntk.inference.choose` has for them.
-ENGINES: dict[str, Callable[[JunctionTree, Tables], Engine]] = {"numpy": SmallEngine, "strided": StridedEngine}
+EXACT_ENGINES: dict[str, Callable[[JunctionTree, Tables], Engine]] = {"numpy": SmallEngine, "strided": StridedEngine}
 ROWS_ENGINES: dict[str, Callable[[JunctionTree, Tables, Scope, Sequence[Output]], CountingEngine]] = {
     "lanes": LaneEngine,
     "strided rows": StridedRows,
@@ -106,7 +105,7 @@ class Program:
     @cached_property
     def engine(self) -> Engine:
         """What runs one evidence set."""
-        return ENGINES[choose.exact_engine(self.tree).engine](self.tree, self._scaled[0])
+        return EXACT_ENGINES[choose.exact_engine(self.tree).engine](self.tree, self._scaled[0])
 
     # ---- one evidence set ------------------------------------------------------------------------------------
 
@@ -447,5 +446,10 @@ def compile_network(
 
 
 def whole_entries(network: BayesianNetwork) -> int:
-    """Clique entries of the program of a whole network, and about what a row costs there in nanoseconds."""
-    return compile_network(network, max_entries=math.inf).plan.total_entries
+    """Clique entries of the program of a whole network, and about what a row costs there in nanoseconds.
+
+    The number is kept even when the program no longer is.
+    """
+    if "whole_entries" not in network._cache:
+        network._cache["whole_entries"] = compile_network(network, max_entries=math.inf).plan.total_entries
+    return int(network._cache["whole_entries"])

@@ -17,6 +17,7 @@ from bntk.inference.exact.strided import flat_messages, flat_visits, folded, res
 HELD, FEWEST = 1 << 18, 64
 
 Span = tuple[int, int]
+Tables = Sequence[tuple[Scope, Floats]]
 T = TypeVar("T")
 
 
@@ -36,6 +37,13 @@ class TreeRows(ABC):
     #: Rows that one piece of work has, whatever the number of threads.
     rows_a_piece: int
     layout: MessageLayout
+
+    def __init__(
+        self, tree: JunctionTree, factors: Tables, root_scope: Scope = (), outputs: Sequence[Output] = ()
+    ) -> None:
+        self.tree, self.cards = tree, np.array(tree.cards, dtype=np.int64)
+        self.outward = bool(outputs)
+        self._prepare(factors, root_scope, tuple(outputs))
 
     def run(self, codes: Codes) -> tuple[Floats, Floats]:
         """The normalised outputs of each row side by side (or the root's table), and the log probabilities."""
@@ -79,6 +87,9 @@ class TreeRows(ABC):
         return run_parallel(work, spans(n, -(-n // rows), rows))
 
     @abstractmethod
+    def _prepare(self, factors: Tables, root_scope: Scope, outputs: tuple[Output, ...]) -> None: ...
+
+    @abstractmethod
     def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None: ...
 
     @abstractmethod
@@ -90,24 +101,16 @@ class StridedRows(TreeRows):
 
     rows_a_piece = 64
 
-    def __init__(
-        self,
-        tree: JunctionTree,
-        factors: Sequence[tuple[Scope, Floats]],
-        root_scope: Scope = (),
-        outputs: Sequence[Output] = (),
-    ) -> None:
-        fixed, tables = folded(tree, factors)
+    def _prepare(self, factors: Tables, root_scope: Scope, outputs: tuple[Output, ...]) -> None:
+        fixed, tables = folded(self.tree, factors)
         self._factors = np.concatenate([np.empty(0), *(table.ravel() for table in tables)])
-        self.layout = MessageLayout(tree, self._factors.size, root_scope, outputs)
-        self._outward = bool(outputs)
-        collecting = flat_visits(tree, self.layout.collect(fixed))
-        distributing = flat_visits(tree, self.layout.distribute(fixed)) if outputs else collecting
-        cards = np.array(tree.cards, dtype=np.int64)
-        self._passes = (cards, collecting, distributing, flat_messages(self.layout))
+        self.layout = MessageLayout(self.tree, self._factors.size, root_scope, outputs)
+        collecting = flat_visits(self.tree, self.layout.collect(fixed))
+        distributing = flat_visits(self.tree, self.layout.distribute(fixed)) if outputs else collecting
+        self._passes = (self.cards, collecting, distributing, flat_messages(self.layout))
 
     def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None:
-        self._pass(codes, span, self._outward, False, tables, out, log_z)
+        self._pass(codes, span, self.outward, False, tables, out, log_z)
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         no_tables = np.empty((0, 3), dtype=np.int64)
