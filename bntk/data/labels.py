@@ -138,11 +138,10 @@ def read_labels(Y: Any, n_rows: int | None = None, missing: bool = False) -> tup
         coded = code_column(name, column)
         classes.append(_classes(name, coded))
         codes[j] = _look_up(name, coded, classes[j])
-        absent = np.flatnonzero(codes[j] == len(classes[j]))
-        if absent.size and not missing:
+        where = np.flatnonzero(codes[j] == len(classes[j]))
+        if where.size and not missing:
             raise ValueError(
-                f"Input Y contains NaN or None: the label of {name!r} in row {absent[0]} is missing; leave such rows "
-                "out"
+                f"Input Y contains NaN or None: the label of {name!r} in row {where[0]} is missing; leave such rows out"
             )
     return Labels(tuple(name for name, _ in columns), tuple(classes), frame), codes
 

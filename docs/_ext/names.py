@@ -30,7 +30,8 @@ import bntk
 
 # Classes whose members are described once, with them, and not again with every class that derives from them.
 COMMON = (
-    "RowReader, BayesClassifier, NetworkClassifier, MultiBayesClassifier, ComposedClassifier, "
+    "RowReader, BayesClassifier, NetworkClassifier, MultiTargetClassifier, MultiBayesClassifier, "
+    "ComposedClassifier, "
     "Score, DecomposableScore, KernelScore, PredictiveScore, FoldScore, ConfusionScore, Evaluator, Search, Counter, "
     "BaseEstimator, ClassifierMixin, TransformerMixin, BaseCrossValidator, "
     "BntkError, BntkWarning, Exception, Mapping, Protocol, dict, tuple"

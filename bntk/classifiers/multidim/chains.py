@@ -375,9 +375,9 @@ def _chosen_order(order: str | Sequence[str | int] | None, names: tuple[str, ...
             raise ValueError(f"order must be None, 'random' or a list of all class variables, not {order!r}")
         return np.random.default_rng(seed).permutation(len(names)).tolist()
     known: dict[Any, int] = {**{name: j for j, name in enumerate(names)}, **{j: j for j in range(len(names))}}
-    strange = [item for item in order if item not in known]
-    if strange:
-        raise DataError(f"order names {strange[0]!r}, which is no class variable; there are {list(names)}")
+    unknown = [item for item in order if item not in known]
+    if unknown:
+        raise DataError(f"order names {unknown[0]!r}, which is no class variable; there are {list(names)}")
     places = [known[item] for item in order]
     if sorted(places) != list(range(len(names))):
         raise DataError(f"order must name each of the class variables {list(names)} once; got {list(order)}")

@@ -100,8 +100,8 @@ def _without_pandas(column: Any) -> Any:
 def _as_categories(variable: Variable, codes: Codes) -> Any:
     import pandas as pd
 
-    holes = np.where(codes == variable.n_states, -1, codes)
-    return pd.Series(pd.Categorical.from_codes(holes, categories=pd.Index(variable.states)))
+    as_pandas = np.where(codes == variable.n_states, -1, codes)
+    return pd.Series(pd.Categorical.from_codes(as_pandas, categories=pd.Index(variable.states)))
 
 
 # ---- for classifiers of other packages -------------------------------------------------------------------------------
@@ -118,11 +118,11 @@ def _plain(X: Any) -> Any:
 
 def _as_numbers(variable: Variable, codes: Codes) -> list[tuple[str, Floats]]:
     """Columns of 0 and 1, NaN where the label is missing: one for two labels, else one for each label."""
-    holes = codes == variable.n_states
+    missing = codes == variable.n_states
     if variable.n_states <= 2:
-        return [(variable.name, np.where(holes, np.nan, codes))]
+        return [(variable.name, np.where(missing, np.nan, codes))]
     return [
-        (f"{variable.name}={state}", np.where(holes, np.nan, codes == k)) for k, state in enumerate(variable.states)
+        (f"{variable.name}={state}", np.where(missing, np.nan, codes == k)) for k, state in enumerate(variable.states)
     ]
 
 

@@ -284,9 +284,9 @@ class _Run:
         names = tuple(self.counter.names[v] for v in (*kept, *range(self.n_features, len(self.counter.names))))
         features, targets = names[: len(kept)], names[len(kept) :]
         required = [(self.counter.names[c], self.counter.names[v]) for v in kept for c in classes[v]]
-        asked = {*required}
+        kept_arcs = {*required}
         space = mdbnc(features, targets, class_shape="empty", feature_shape=shape).restrict(
-            required=required, forbidden=[(c, v) for c in targets for v in features if (c, v) not in asked]
+            required=required, forbidden=[(c, v) for c in targets for v in features if (c, v) not in kept_arcs]
         )
         found = self._search(self._selected(names), space).dag
         place = {name: v for v, name in enumerate(self.counter.names)}
