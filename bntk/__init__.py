@@ -27,9 +27,6 @@ _LAZY = {
     "learn": "bntk.learning.learn:learn",
     "learn_structure": "bntk.learning.learn:learn_structure",
     "bootstrap_strengths": "bntk.learning.search.bootstrap:bootstrap_strengths",
-    "relevant_findings": "bntk.inference.decisions:relevant_findings",
-    "sensitivity": "bntk.inference.decisions:sensitivity",
-    "value_of_information": "bntk.inference.decisions:value_of_information",
     "load": "bntk.io:load",
     "n_threads": "bntk._threads:n_threads",
     "set_threads": "bntk._threads:set_threads",
@@ -95,9 +92,6 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk.data.table import Table as Table
     from bntk.data.variable import Variable as Variable
     from bntk.graph.dag import DAG as DAG
-    from bntk.inference.decisions import relevant_findings as relevant_findings
-    from bntk.inference.decisions import sensitivity as sensitivity
-    from bntk.inference.decisions import value_of_information as value_of_information
     from bntk.io import load as load
     from bntk.learning import priors as priors
     from bntk.learning import scores as scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bntk.classifiers.base import NetworkClassifier
@@ -50,14 +49,13 @@ class TAN(StepwiseClassifier):
     name = "tan"
     root: str | None = None
 
-    def _own_searches(self) -> Mapping[str, Search]:
-        steps = {
-            "hc": GreedyAdditions(epsilon=self.epsilon, both_directions=False),
-            "superparent": SuperparentAdditions(epsilon=self.epsilon),
-        }
-        given: str | Score | None = self.criterion
-        is_sum = given is None or isinstance(by_name(given), DecomposableScore)
-        return steps if is_sum else {"auto": steps["hc"], **steps}
+    def _own_search(self, name: str) -> Search | None:
+        if name == "superparent":
+            return SuperparentAdditions(epsilon=self.epsilon)
+        is_sum = self.criterion is None or isinstance(by_name(self.criterion), DecomposableScore)
+        if name == "hc" or (name == "auto" and not is_sum):
+            return GreedyAdditions(epsilon=self.epsilon, both_directions=False)
+        return None
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         if not isinstance(self._chosen_search(), StepwiseSearch):

@@ -18,26 +18,25 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from bntk._threads import using_threads
+from bntk.classifiers.class_labels import ClassColumn
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
 from bntk.classifiers.documenting import complete_docstring
 from bntk.classifiers.features import Features, Rows
-from bntk.classifiers.prior_option import backoff_of, dirichlet_of
 from bntk.classifiers.random_state import RandomState, seed_of
-from bntk.classifiers.unsaved import refuse_unsaved
+from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import Variable, is_missing, plain_state
+from bntk.data.variable import Variable, is_missing
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
-from bntk.learning.parameters import fit, posterior_mean, updated
-from bntk.learning.priors import Backoff, Prior
+from bntk.learning.parameters import fit, updated
+from bntk.learning.priors import Prior, as_prior
 from bntk.learning.scores import Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import Space
@@ -104,7 +103,7 @@ class RowReader(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, reset: bool) -> Any:
         """X with its number and names of columns checked; lists as an array, data frames and tables as they are."""
-        if reset:
+        if reset and Unsaved in map(type, vars(self).values()):
             refuse_unsaved(vars(self))
         if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
             names = list(X.names if isinstance(X, Table) else X)
@@ -188,7 +187,7 @@ class BayesClassifier(RowReader):
         The names of these columns, where they have names.
     """
 
-    prior: Prior | Backoff | str | float = 1.0
+    prior: Prior | str | float = 1.0
     class_prior: str | ArrayLike = "empirical"
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
@@ -255,7 +254,7 @@ class BayesClassifier(RowReader):
                 raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
             X = self._checked_rows(X, reset=False)
             labels, weights = self._checked_labels(X, y, sample_weight)
-            rows, codes = self.features_.read(X, self.unseen), self._class_codes(labels)
+            rows, codes = self.features_.read(X, self.unseen), labels.among(self.classes_)
             more = [density.updated(rows.numbers, codes, weights) for density in self.densities_]
             self._add(self._counter(rows, codes, weights))
             self.densities_: tuple[Density, ...] = tuple(more)
@@ -266,22 +265,23 @@ class BayesClassifier(RowReader):
         labels, weights = self._checked_labels(X, y, sample_weight)
         if weights is not None and (weights == 0).any():  # as if they were not there, for states and cuts, too
             there = np.flatnonzero(weights)
-            X, labels, weights = _rows_of(X, there), labels[there], weights[there]
             if not there.size:
                 raise ValueError("every row has the weight 0; at least one must count")
-        self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
+        self.classes_ = labels.labels if classes is None else np.unique(np.asarray(classes))
         if self.missing not in ("marginal", "em", "state"):
             raise ValueError(f"missing must be 'marginal', 'em' or 'state', not {self.missing!r}")
-        codes = self._class_codes(labels)
+        codes = labels.among(self.classes_)
         self.features_, rows = Features.learn(
             X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state"
         )
         self._class_variable = Variable(_class_name(y, self.features_.names), self.classes_.tolist())
         self._learn(self._counter(rows, codes, weights))
-        prior = self._dirichlet
-        self.densities_ = fit_densities(
-            self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, prior
-        )
+        self.densities_ = ()
+        if self.features_.continuous:
+            self.densities_ = fit_densities(
+                self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, self._prior
+            )
         return self
 
     def _counter(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> TableCounter:
@@ -290,16 +290,6 @@ class BayesClassifier(RowReader):
         both = np.empty((len(variables), len(codes)), dtype=code_dtype(variables))
         both[:-1], both[-1] = rows.table.codes, codes
         return TableCounter(Table._make(both, variables), weights)
-
-    def _class_codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        codes = np.searchsorted(self.classes_, labels)
-        codes = np.minimum(codes, len(self.classes_) - 1)
-        strange = np.flatnonzero(self.classes_[codes] != labels)
-        if strange.size:
-            row = int(strange[0])
-            label, known = plain_state(labels[row]), self.classes_.tolist()
-            raise ValueError(f"the class {label!r} in row {row} is none of the known ones: {known}")
-        return codes
 
     def _with_class_prior(self, cpt: CPT) -> CPT:
         """The class's table with the probabilities that ``class_prior`` asks for, and the counts it has."""
@@ -319,19 +309,15 @@ class BayesClassifier(RowReader):
         return CPT._trusted(cpt.child, values / values.sum(), (), cpt.counts)
 
     @property
-    def _dirichlet(self) -> Prior:
-        """The Dirichlet prior of tables that have no feature as a parent."""
-        return dirichlet_of(self.prior)
-
-    @property
-    def _backoff(self) -> Backoff | None:
-        """How tables with features as parents lean on simpler ones; None if they do not."""
-        return backoff_of(self.prior)
+    def _prior(self) -> Prior:
+        """The prior of the parameters, which knows the class variable."""
+        return as_prior(self.prior).given_class((self._class_variable.name,))
 
     @property
     def _seed(self) -> int:
         """The seed of whatever is drawn."""
-        return seed_of(self.random_state)
+        given = self.random_state
+        return given if type(given) is int and given >= 0 else seed_of(given)
 
     @property
     def target_name_(self) -> str:
@@ -430,27 +416,17 @@ class BayesClassifier(RowReader):
 
     # ---------------------------------------------------------------- checking what is given
 
-    def _checked_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats | None]:
+    def _checked_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassColumn, Floats | None]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        labels = column_or_1d(y, warn=True)
-        if labels.dtype.kind == "f" and np.isinf(labels).any():
-            raise ValueError("Input y contains infinity")
-        missing = [row for row, label in enumerate(labels) if is_missing(label)] if labels.dtype.kind in "fO" else []
-        if missing:
-            raise ValueError(
-                f"Input y contains NaN or None: the class of row {missing[0]} is missing; leave such rows out, or "
-                "learn from them by EM (bntk.fit_em)"
-            )
-        check_classification_targets(labels)
-        n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
+        labels, n_rows = ClassColumn.read(y), _n_rows(X)
         if len(labels) != n_rows:
             raise ValueError(
                 f"X has {n_rows:,} rows, but y has {len(labels):,} labels: inconsistent numbers of samples"
             )
         if sample_weight is None:
             return labels, None
-        weights = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(sample_weight, labels.codes, dtype=np.float64, ensure_non_negative=True)
         return labels, weights
 
 
@@ -475,12 +451,11 @@ class NetworkClassifier(BayesClassifier):
         The name of the class variable: that of ``y`` where it has one, else ``class``.
     """
 
-    prior: Prior | Backoff | str | float = "backoff"
+    prior: Prior | str | float = "backoff"
 
     _state: ClassVar[dict[str, Any]] = {
         "network_": BayesianNetwork,
         "search_": SearchResult,
-        "_base": BayesianNetwork | None,
     }
     #: Whether the class log scores are those of ``network_``, so that they are a sum over its families.
     _is_additive: ClassVar[bool] = True
@@ -499,44 +474,23 @@ class NetworkClassifier(BayesClassifier):
 
     def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._find_structure(counter)
-        dag, rule = self.search_.dag, self._dirichlet
         # EM is only for what it can change.
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
-        network = fit(dag, counter.table, rule, weights=counter.weights, missing=missing)
-        leaning = self._backoff is not None and any(_feature_parents(dag))
-        self._base = fit(_without_feature_parents(dag), counter, rule) if leaning else None
-        self._hold(self._backed_off(network))
+        self._hold(fit(self.search_.dag, counter, self._prior, missing=missing))
 
     def _add(self, counter: TableCounter) -> None:
-        table, weights = counter.table, counter.weights
-        self._base = None if self._base is None else updated(self._base, table, weights)
-        self._hold(self._backed_off(updated(self.network_, table, weights)))
-
-    def _backed_off(self, network: BayesianNetwork) -> BayesianNetwork:
-        """The network with tables that lean on those without features as parents, if that is asked for."""
-        if self._backoff is None or self._base is None:
-            return network
-        rows = self._backoff.rows
-        cpts = [
-            cpt if len(cpt.parents) == len(base.parents) else _leaning(cpt, rows * base.values)
-            for cpt, base in zip(network.cpts, self._base.cpts, strict=True)
-        ]
-        return BayesianNetwork(network.dag, cpts, prior=network.prior)
+        self._hold(updated(self.network_, counter))
 
     def _hold(self, network: BayesianNetwork) -> None:
         """Take a fitted network, with the class prior that is asked for."""
         *others, last = network.cpts
-        self.network_ = BayesianNetwork(network.dag, [*others, self._with_class_prior(last)], prior=network.prior)
+        self.network_ = network._with_cpts([*others, self._with_class_prior(last)])
 
     def _restore(self) -> None:
         super()._restore()
         variables = (*self.features_.variables, self._class_variable)
-        self.__dict__.setdefault("_base", None)
-        for network in (self.network_, self._base or self.network_):
-            if network.variables != variables:
-                raise DataError("the variables of the network are not the features and, last, the class")
-        if self._base is not None and self._base.dag != _without_feature_parents(self.network_.dag):
-            raise DataError("the network that tables lean on has other arcs from the class")
+        if self.network_.variables != variables:
+            raise DataError("the variables of the network are not the features and, last, the class")
 
     @property
     def dag_(self) -> DAG:
@@ -559,22 +513,6 @@ class NetworkClassifier(BayesClassifier):
         codes = np.empty((len(variables), table.n_rows), dtype=code_dtype(variables))
         codes[:-1], codes[-1] = table.codes, variables[-1].n_states
         return codes
-
-
-def _feature_parents(dag: DAG) -> list[list[int]]:
-    """The parents of each node but the class, which is the last node."""
-    target = len(dag.nodes) - 1
-    return [[u for u in parents if u != target] for parents in dag.parent_indices]
-
-
-def _leaning(cpt: CPT, pseudo: Floats) -> CPT:
-    """A table with pseudo-counts for its last axes: the class, where it is a parent, is the last one."""
-    return CPT._trusted(cpt.child, posterior_mean(cpt.counts, pseudo), cpt.parents, cpt.counts)  # type: ignore[arg-type]
-
-
-def _without_feature_parents(dag: DAG) -> DAG:
-    target = dag.nodes[-1]
-    return DAG(dag.nodes, [(tail, head) for tail, head in dag.arcs if tail == target])
 
 
 # ---- small things about what users give ------------------------------------------------------------------------------

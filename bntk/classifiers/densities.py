@@ -16,8 +16,7 @@ from bntk._threads import n_threads, run_parallel, spans
 from bntk.classifiers.kde import KernelDensity
 from bntk.data.variable import Variable
 from bntk.errors import DataError
-from bntk.learning.parameters import posterior_mean
-from bntk.learning.priors import Prior
+from bntk.learning.priors import Prior, posterior_mean
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -208,7 +207,7 @@ class Multinomial:
     def log_probabilities(self) -> Floats:
         """log P(word | class), shape (F, K)."""
         words = Variable("word", self.columns.names)
-        alpha = self.prior.alpha(words, self.counts.shape[1])
+        alpha = self.prior.pseudo_count(words, self.counts.shape[1])
         with np.errstate(divide="ignore"):
             return np.log(posterior_mean(self.counts.T, alpha)).T
 

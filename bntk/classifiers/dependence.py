@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -49,8 +48,10 @@ class KDB(StepwiseClassifier):
     k: int = field(default=2, kw_only=False)
     search: str | Search = "sahami"
 
-    def _own_searches(self) -> Mapping[str, Search]:
-        return {"sahami": KDependence(self.k), "auto": KDependence(self.k), "hc": GreedyAdditions(epsilon=self.epsilon)}
+    def _own_search(self, name: str) -> Search | None:
+        if name in ("sahami", "auto"):
+            return KDependence(self.k)
+        return GreedyAdditions(epsilon=self.epsilon) if name == "hc" else None
 
     def _default_score(self, counter: TableCounter) -> Score:
         if isinstance(self._chosen_search(), StepwiseSearch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bntk.classifiers.stepwise import StepwiseClassifier
@@ -55,12 +54,10 @@ class SemiNaiveBayes(StepwiseClassifier):
     search: str | Search = "fssj"
     max_parents: int | None = None
 
-    def _own_searches(self) -> Mapping[str, Search]:
-        return {
-            "fssj": ForwardJoining(epsilon=self.epsilon),
-            "bsej": BackwardJoining(epsilon=self.epsilon),
-            "filter": BackwardJoining(epsilon=self.epsilon),
-        }
+    def _own_search(self, name: str) -> Search | None:
+        if name == "fssj":
+            return ForwardJoining(epsilon=self.epsilon)
+        return BackwardJoining(epsilon=self.epsilon) if name in ("bsej", "filter") else None
 
     def _default_score(self, counter: TableCounter) -> Score:
         if isinstance(self.search, str) and self.search == "filter":

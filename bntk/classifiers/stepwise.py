@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bntk.classifiers.base import NetworkClassifier
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
-from bntk.learning.priors import Dirichlet
+from bntk.learning.priors import Backoff, Dirichlet
 from bntk.learning.scores import Accuracy, LogLikelihood, Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.search.stepwise import StepwiseSearch
@@ -20,9 +19,9 @@ FOLDS = 10
 
 def alpha_of(classifier: NetworkClassifier) -> float:
     """What a predictive score is to add to each count: as the prior of the classifier does, where that is a number."""
-    prior = classifier._dirichlet
-    if isinstance(prior, Dirichlet) and isinstance(prior.value, (int, float)) and prior.value > 0:
-        return float(prior.value)
+    match classifier._prior:
+        case Dirichlet(value=float(alpha) | int(alpha)) | Backoff(alpha=alpha) if alpha > 0:
+            return float(alpha)
     return 1.0
 
 
@@ -46,12 +45,12 @@ class StepwiseClassifier(NetworkClassifier):
     epsilon: float = 0.01
 
     @abstractmethod
-    def _own_searches(self) -> Mapping[str, Search]:
-        """The searches that the classifier has names for."""
+    def _own_search(self, name: str) -> Search | None:
+        """The search that the classifier has this name for; None if it has no name of its own."""
 
     def _chosen_search(self) -> str | Search:
         if isinstance(self.search, str):
-            return self._own_searches().get(self.search, self.search)
+            return self._own_search(self.search) or self.search
         return self.search
 
     def _chosen_score(self, counter: TableCounter) -> Score:

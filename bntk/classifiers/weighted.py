@@ -20,10 +20,9 @@ from bntk._threads import run_parallel
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.cpt import CPT
 from bntk.errors import DataError
-from bntk.learning.completion import distinct_rows
+from bntk.learning.completion import merged_rows
 from bntk.learning.counts import TableCounter
-from bntk.learning.parameters import posterior_mean
-from bntk.learning.priors import Prior
+from bntk.learning.priors import Prior, posterior_mean
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -103,15 +102,15 @@ class MANB(_DiscreteNaiveBayes):
         arcs = _for_each([cpt.name for cpt in features], self.arc_prior, "arc_prior")
         if not ((arcs >= 0) & (arcs <= 1)).all():
             raise ValueError(f"arc_prior={self.arc_prior!r} must be probabilities from 0 to 1")
-        averaged = [_average(cpt, arc, self._dirichlet) for cpt, arc in zip(features, arcs, strict=True)]
+        averaged = [_average(cpt, arc, self._prior) for cpt, arc in zip(features, arcs, strict=True)]
         self.arc_posteriors_ = self._by_feature(np.array([posterior for _, posterior in averaged]))
-        super()._hold(BayesianNetwork(network.dag, [*(cpt for cpt, _ in averaged), target], prior=network.prior))
+        super()._hold(network._with_cpts([*(cpt for cpt, _ in averaged), target]))
 
 
 def _average(cpt: CPT, arc_prior: float, prior: Prior) -> tuple[CPT, float]:
     """The table of a feature averaged over the models with and without an arc to it, and the arc's probability."""
     counts = np.asarray(cpt.counts)
-    with_arc, without = prior.alpha(cpt.child, len(counts)), prior.alpha(cpt.child, 1)
+    with_arc, without = prior.pseudo_count(cpt.child, len(counts)), prior.pseudo_count(cpt.child, 1)
     if np.any(np.asarray(with_arc) <= 0) or np.any(np.asarray(without) <= 0):
         raise ValueError(f"MANB needs a positive Dirichlet prior for {cpt.name!r}, such as prior=1, to weigh the arcs")
     together = counts.sum(axis=0, keepdims=True)
@@ -203,7 +202,7 @@ class AWNB(_WeightedNaiveBayes):
     def _hold(self, network: BayesianNetwork) -> None:
         *features, target = network.cpts
         weighted = [_powered(cpt, weight) for cpt, weight in zip(features, self.weights_, strict=True)]
-        super()._hold(BayesianNetwork(network.dag, [*weighted, target], prior=network.prior))
+        super()._hold(network._with_cpts([*weighted, target]))
 
 
 def weights_from_depths(depths: ArrayLike) -> Floats:
@@ -227,7 +226,7 @@ def _depths_in_trees(counter: TableCounter, n_trees: int, seed: int) -> NDArray[
     """The least depth of each feature in trees on bootstrap samples; they do not depend on the order of the rows."""
     from sklearn.tree import DecisionTreeClassifier
 
-    codes, repeats = distinct_rows(counter.table.codes, counter.table.cards, counter.weights)
+    codes, repeats = merged_rows(counter.table.codes, counter.weights)
     order = np.lexsort(codes)
     codes, repeats = codes[:, order], repeats[order]
     cards = counter.table.cards[:-1].tolist()
@@ -388,7 +387,7 @@ class ConditionalLikelihood:
     @classmethod
     def of(cls, counter: TableCounter, tables: LogTables, regularization: float = 0.0) -> ConditionalLikelihood:
         """Of the rows of a counter, the class last; those of a class that the prior excludes do not matter."""
-        codes, rows = distinct_rows(counter.table.codes, counter.table.cards, counter.weights)
+        codes, rows = merged_rows(counter.table.codes, counter.weights)
         possible = np.isfinite(tables.log_prior)[codes[-1]]
         codes, rows = codes[:, possible], rows[possible]
         return cls(tables, np.ascontiguousarray(codes[:-1]), codes[-1].astype(np.intp), rows, regularization)

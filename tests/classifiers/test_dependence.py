@@ -16,7 +16,7 @@ import bntk
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import BIC, LOO, Accuracy
-from bntk.learning.search.k_dependence import informations
+from bntk.learning.search.k_dependence import feature_information
 
 Rows = list[list[int]]
 
@@ -74,11 +74,11 @@ def test_kdb_is_sahamis_algorithm(rows: Rows, k: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["mixed", "mixed_missing", "binary", "sparse"])
-def test_informations_are_those_of_bnclassify(name: str) -> None:
+def test_mutual_information_is_that_of_bnclassify(name: str) -> None:
     table, reference = oracle_table(name), oracle_json(f"{name}_cmi")
     target = table.names.index("class")
     features = [k for k in range(len(table.names)) if k != target]
-    found = informations(TableCounter(table), target, features)
+    found = feature_information(TableCounter(table), target, features)
     names = [table.names[k] for k in features]
     expected = [reference["mi_with_class_nats"][name] for name in names]
     np.testing.assert_allclose(found.with_class, expected, rtol=1e-9, atol=1e-12)

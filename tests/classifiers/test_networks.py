@@ -79,7 +79,7 @@ def test_models_equal_bnclassify_on_public_data(name: str, model: str) -> None:
     for smooth, prior in SMOOTH.items():
         reference, classifier = references[f"{model}__smooth{smooth}"], MODELS[model](prior)
         if (name, model) == ("voting", "tan_cl_loglik"):
-            # With missing cells it compares mutual informations, not their sums over the rows, so its tree is another.
+            # With missing cells it compares mutual information, not their sums over the rows, so its tree is another.
             structure = bntk.DAG([*X.columns, target], map(tuple, reference["arcs"]))
             classifier = bntk.BayesNetClassifier(structure=structure, prior=prior)
         compare(reference, classifier, X, y)

@@ -214,8 +214,8 @@ class MyScore(bntk.scores.BIC):
     """A score that no file knows."""
 
 
-class MyPrior:
-    def alpha(self, child, q):
+class MyPrior(bntk.priors.Prior):
+    def pseudo_count(self, child, q):
         return 0.5
 
     def __repr__(self):

@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bntk
 from bntk.classifiers.base import BayesClassifier
+from bntk.classifiers.class_labels import ClassColumn
 from bntk.classifiers.naive import log_tables
 from bntk.classifiers.weighted import ConditionalLikelihood, _depths_in_trees, weights_from_depths
 from bntk.learning.counts import TableCounter
@@ -76,7 +77,7 @@ def small_rows(n: int = 60, seed: int = 0, holes: float = 0.1) -> tuple[pd.DataF
 
 
 def counter_of(model: BayesClassifier, X: pd.DataFrame, y: Any, weights: np.ndarray | None = None) -> TableCounter:
-    return model._counter(model.features_.read(X), model._class_codes(np.asarray(y)), weights)
+    return model._counter(model.features_.read(X), ClassColumn.read(y).among(model.classes_), weights)
 
 
 # ---- MANB ------------------------------------------------------------------------------------------------------------

@@ -107,7 +107,6 @@ BAD = [
     ("learn asia.csv --score bicc", 2, "did you mean 'bic'"),
     ("learn asia.csv --score bic:3", 1, "no number"),
     ("learn asia.csv --prior -1", 2, "--prior"),
-    ("learn asia.csv --prior backoff", 2, "classifiers"),
     ("learn asia.csv --missing state", 2, "classifiers"),
     ("learn asia.csv --max-parents -1", 2, "--max-parents"),
     ("learn asia.csv --required smoke-lung", 2, "a->b"),

@@ -264,7 +264,7 @@ def test_learning_a_network_is_what_it_is_in_python(ask):
     expected = bntk.learn(rows, "bic", space, prior=0.5)
     assert bntk.load("found.json") == expected
     assert [tuple(arc) for arc in found["arcs"]] == list(expected.dag.arcs)
-    assert found["score"] == bntk.score(expected.dag, rows, "bic") == expected.search_result.score
+    assert found["score"] == bntk.score(expected.dag, rows, "bic") == expected.report.score
     assert (found["score_name"], found["exact"], found["file"]) == ("bic", True, "found.json")
 
 

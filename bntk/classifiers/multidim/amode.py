@@ -23,7 +23,8 @@ from bntk.graph.dag import DAG
 from bntk.inference.elimination.targets import Mixture
 from bntk.inference.exact.log_tree import Tables, log
 from bntk.learning.counts import TableCounter
-from bntk.learning.parameters import fit, posterior_mean
+from bntk.learning.parameters import fit
+from bntk.learning.priors import posterior_mean
 from bntk.learning.scores import Score
 from bntk.learning.search import SearchResult
 from bntk.learning.space import named as spaces
@@ -101,7 +102,7 @@ class AMODE(MultiBayesClassifier):
             features, classes, class_shape="empty", feature_shape="empty", max_bridge_parents=self.max_bridge_parents
         )
         self.search_ = self._find(counter, self.criterion, space, "auto")
-        self._shared = fit(self.search_.dag, counter, self._dirichlet)
+        self._shared = fit(self.search_.dag, counter, self._prior)
         self._pairs = _pair_counts(counter, n_features)
         self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
 
@@ -159,7 +160,7 @@ class AMODE(MultiBayesClassifier):
     def _alone(self, k: int) -> Floats:
         """P(C_k)."""
         mine = self._span(k)
-        return posterior_mean(self._pairs[mine, mine].diagonal(), self._dirichlet.alpha(self._class_variables[k], 1))
+        return posterior_mean(self._pairs[mine, mine].diagonal(), self._prior.pseudo_count(self._class_variables[k], 1))
 
     def _given(self, j: int, k: int) -> Floats:
         """P(C_j | C_k), a row for each state of C_k."""
@@ -168,7 +169,7 @@ class AMODE(MultiBayesClassifier):
     def _conditionals(self, j: int) -> Floats:
         """P(C_j | C_k), a row for each state of each class C_k."""
         cards, child = self.labels_.cards, self._class_variables[j]
-        by_states = {q: np.broadcast_to(self._dirichlet.alpha(child, q), child.n_states) for q in {*cards}}
+        by_states = {q: np.broadcast_to(self._prior.pseudo_count(child, q), child.n_states) for q in {*cards}}
         alpha = np.repeat([by_states[q] for q in cards], cards, axis=0)
         return posterior_mean(self._pairs[:, self._span(j)], alpha)
 

@@ -24,12 +24,13 @@ from bntk.classifiers.multidim.labels import Labels, read_labels
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.cuts import joint_cuts
 from bntk.data.table import Table, Unseen, code_dtype
+from bntk.data.variable import names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
-from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.learning.priors import Prior, as_prior
 from bntk.learning.scores import Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.search.subgraphs import SubgraphSearch, score_for
@@ -136,9 +137,9 @@ class MultiBayesClassifier(MultiTargetClassifier):
     loss : {"hamming", "subset"}
         What predictions minimise: the number of wrong labels (each class variable gets its most probable label),
         or whether any is wrong (all get the labels that are jointly the most probable).
-    prior : float, "mle" or Prior
-        The prior of the conditional probability tables. A number is added to every count (the Dirichlet parameter alpha
-        of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing.
+    prior : float, "mle", "backoff" or Prior
+        For the parameters: a number is the Dirichlet alpha of every cell of every table. With ``"backoff"``, tables
+        with features as parents are shrunk towards those given the classes alone, see :class:`bntk.priors.Backoff`.
     numeric : str or mapping
         How columns of numbers are modelled. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
         Irani, with the cuts of all class variables together; ``"width"`` and ``"frequency"`` cut them into ``n_bins``
@@ -175,7 +176,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
     """
 
     loss: str = "hamming"
-    prior: Prior | Backoff | str | float = 1.0
+    prior: Prior | str | float = 1.0
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
     missing: str = "marginal"
@@ -274,8 +275,9 @@ class MultiBayesClassifier(MultiTargetClassifier):
             raise ValueError(f"loss must be 'hamming' or 'subset', not {self.loss!r}")
 
     @property
-    def _dirichlet(self) -> Prior:
-        return as_prior(self.prior)  # type: ignore[arg-type]
+    def _prior(self) -> Prior:
+        """The prior of the parameters, which knows the class variables."""
+        return as_prior(self.prior).given_class(names_of(self._class_variables))
 
     # ---------------------------------------------------------------- predicting
 

@@ -1,4 +1,4 @@
-"""Loopy belief propagation where each row has its own tables, in log space.
+"""Loopy belief propagation where each row has its own tables.
 
 For the tables of :mod:`bntk.inference.exact.log_tree`, where a junction tree of them would be too large.
 """
@@ -9,15 +9,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bntk._threads import run_parallel, spans
-from bntk.inference.approximate.loopy import factor_graph
+from bntk.inference.approximate.loopy import LoopySettings, factor_graph, propagate, scaled_tables
 from bntk.inference.exact.junction import Scope
 from bntk.inference.exact.log_tree import Floats, Ints, LogBeliefs, Tables
 
-#: Sweeps over all factors before a row is given up, and the change of a message that counts as none.
-MAX_SWEEPS, TOLERANCE = 200, 1e-6
-#: Rows that one thread propagates at a time.
-ROWS_AT_ONCE = 32
+#: Coarser than for one evidence set, as there are many rows and components.
+SETTINGS = LoopySettings(max_iter=200, tolerance=1e-6)
 
 
 class LogLoopy:
@@ -37,8 +34,6 @@ class LogLoopy:
 
     def beliefs(self, tables: Tables, scopes: Sequence[Scope], maximise: bool = False) -> LogBeliefs:
         """The beliefs of single variables, scaled to the Bethe estimate of log P(evidence)."""
-        from bntk.inference.approximate.log_loopy_kernels import IMPOSSIBLE, propagate
-
         n_rows = max((table.shape[-2] for table in tables.values()), default=1)
         n_components = max((table.shape[-1] for table in tables.values()), default=1)
         numbers = np.empty((n_rows, int(self._graph.table_start[-1])))
@@ -48,19 +43,12 @@ class LogLoopy:
         for scope, table in tables.items():
             if len(scope) == 1:
                 likelihood[..., self._states[scope[0]]] = np.moveaxis(table, 0, -1)
-        for logs in (numbers, likelihood):
-            np.maximum(logs, IMPOSSIBLE, out=logs)
-        found, changes, log_z = np.empty(likelihood.shape), *np.empty((2, n_rows, n_components))
-
-        def work(span: tuple[int, int]) -> None:
-            rows = slice(*span)
-            ends = (found[rows], changes[rows], log_z[rows])
-            propagate(self._graph, numbers[rows], likelihood[rows], maximise, MAX_SWEEPS, TOLERANCE, *ends)
-
-        run_parallel(work, spans(n_rows, -(-n_rows // ROWS_AT_ONCE)))
+        scaled, lost = scaled_tables(self._graph, numbers)
+        found, _, changes, log_z = propagate(self._graph, scaled, likelihood, maximise, SETTINGS)
+        log_z = log_z + lost[:, None]
         found += log_z[..., None]
         marginals = [np.moveaxis(found[..., self._states[v]], -1, 0) for (v,) in scopes]
-        return LogBeliefs(marginals, log_z, changes <= TOLERANCE)
+        return LogBeliefs(marginals, log_z, (changes >= 0) & (changes <= SETTINGS.tolerance))
 
     def log_z(self, tables: Tables) -> Floats:
         """The Bethe estimate of the log of the sum of the product of all tables, shape (rows, components)."""

@@ -42,6 +42,45 @@ PIECES = 64
 
 
 @dataclass(frozen=True)
+class LoopySettings:
+    """How messages are passed.
+
+    Attributes
+    ----------
+    damping : float
+        The share of the old message in the new one, from 0 up to but not including 1. A half often makes oscillating
+        messages converge; the fixed points are the same.
+    max_iter : int
+        Rounds after which to give up.
+    tolerance : float
+        The largest change of a message with which it counts as converged.
+    schedule : {"residual", "flooding"}
+        The factor that is most out of date first, or all of them in every round. The former converges more often and in
+        fewer updates; the latter is faster where a variable is in thousands of factors.
+    """
+
+    damping: float = 0.0
+    max_iter: int = 1000
+    tolerance: float = 1e-9
+    schedule: Schedule = "residual"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.damping < 1:
+            raise ValueError(f"damping must be from 0 up to but not including 1, got {self.damping}")
+        if self.max_iter < 1 or not self.tolerance >= 0:
+            raise ValueError(
+                f"max_iter must be at least 1 and tolerance not negative, got {self.max_iter} and {self.tolerance}"
+            )
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"the schedule must be one of {list(SCHEDULES)}, not {self.schedule!r}")
+
+    @property
+    def of_kernel(self) -> tuple[bool, float, int, float]:
+        """As the kernel takes them."""
+        return self.schedule == "residual", float(self.damping), int(self.max_iter), float(self.tolerance)
+
+
+@dataclass(frozen=True)
 class Convergence:
     """How a run ended.
 
@@ -119,58 +158,35 @@ class LoopyProgram:
 
     def __init__(self, factors: Iterable[Factor], cards: Sequence[int]) -> None:
         self.cards = tuple(int(card) for card in cards)
-        self._tables: list[tuple[tuple[int, ...], Floats]] = []
-        self._log_constant = 0.0
-        for factor in factors:
-            values = np.asarray(factor.values, dtype=np.float64)
-            top = float(values.max(initial=0.0))
-            self._log_constant += math.log(top) if top > 0 else -math.inf
-            if factor.variables:
-                scaled = values / top if top > 0 else values
-                self._tables.append((tuple(factor.variables), np.ascontiguousarray(scaled)))
+        factors = list(factors)
+        with np.errstate(divide="ignore"):
+            logs = [np.log(np.asarray(factor.values, dtype=np.float64)) for factor in factors]
+        self._tables = [(tuple(f.variables), table) for f, table in zip(factors, logs, strict=True) if f.variables]
+        self._log_constant = float(sum(table for f, table in zip(factors, logs, strict=True) if not f.variables))
 
     @cached_property
     def _graph(self) -> Any:
-        return factor_graph([scope for scope, _ in self._tables], self.cards, [table for _, table in self._tables])
+        return factor_graph([scope for scope, _ in self._tables], self.cards)
 
-    def calibrate(
-        self,
-        likelihood: Mapping[int, ArrayLike] | None = None,
-        *,
-        damping: float = 0.0,
-        max_iter: int = 1000,
-        tolerance: float = 1e-9,
-        schedule: Schedule = "residual",
-    ) -> LoopyMarginals:
+    @cached_property
+    def _scaled(self) -> tuple[Any, Floats]:
+        return scaled_tables(self._graph, np.concatenate([np.empty(0), *(t.ravel() for _, t in self._tables)])[None])
+
+    def calibrate(self, likelihood: Mapping[int, ArrayLike] | None = None, **settings: Any) -> LoopyMarginals:
         """Beliefs and the Bethe estimate of log Z for one evidence set.
 
         Parameters
         ----------
         likelihood : mapping of int to array, optional
             For a variable, a non-negative number for each of its states, as for :meth:`Program.calibrate`.
-        damping : float
-            The share of the old message in the new one, from 0 up to but not including 1. A half often makes
-            oscillating messages converge; the fixed points are the same.
-        max_iter : int
-            Rounds after which to give up.
-        tolerance : float
-            The largest change of a message with which it counts as converged.
-        schedule : {"residual", "flooding"}
-            The factor that is most out of date first, or all of them in every round. The former converges more often
-            and in fewer updates; the latter is faster where a variable is in thousands of factors.
+        **settings
+            Those of :class:`LoopySettings`.
         """
-        beliefs, convergence, log_z = self._run(likelihood or {}, False, damping, max_iter, tolerance, schedule)
-        marginals = np.split(beliefs.belief, self._graph.state_start[1:])
-        return LoopyMarginals(marginals, log_z, convergence)
+        beliefs, convergence, log_z = self._run(likelihood or {}, False, LoopySettings(**settings))
+        return LoopyMarginals(np.split(_numbers(beliefs.belief), self._graph.state_start[1:]), log_z, convergence)
 
     def mpe(
-        self,
-        likelihood: Mapping[int, ArrayLike] | None = None,
-        *,
-        damping: float = 0.0,
-        max_iter: int = 1000,
-        tolerance: float = 1e-9,
-        schedule: Schedule = "residual",
+        self, likelihood: Mapping[int, ArrayLike] | None = None, **settings: Any
     ) -> tuple[Ints, float, Convergence]:
         """Max-product: states of high joint probability, the log of it, and how the run ended.
 
@@ -178,86 +194,44 @@ class LoopyProgram:
         and no estimate, and is -inf (with states that may be -1) when none that is possible was found.
         """
         likelihood = likelihood or {}
-        beliefs, convergence, log_z = self._run(likelihood, True, damping, max_iter, tolerance, schedule)
+        beliefs, convergence, log_z = self._run(likelihood, True, LoopySettings(**settings))
         states = np.full(len(self.cards), -1, dtype=np.int64)
         if log_z == -math.inf:
             return states, log_z, convergence
         self._decode(beliefs, states)
         return states, self._log_weight(states, likelihood), convergence
 
-    def marginals_rows(
-        self,
-        codes: NDArray[Any],
-        targets: Sequence[int] | None = None,
-        *,
-        damping: float = 0.0,
-        max_iter: int = 1000,
-        tolerance: float = 1e-9,
-        schedule: Schedule = "residual",
-    ) -> LoopyRows:
+    def marginals_rows(self, codes: NDArray[Any], targets: Sequence[int] | None = None, **settings: Any) -> LoopyRows:
         """The beliefs of several variables (all by default) for each row of codes, as in a table."""
-        from bntk.inference.approximate.loopy_kernels import beliefs_for, run
-
-        settings = _checked(damping, max_iter, tolerance, schedule)
-        n = codes.shape[1]
-        found = np.full((n, sum(self.cards)), np.nan)
-        rounds, changes, log_z = np.zeros(n, np.int64), np.zeros(n), np.full(n, -math.inf)
-
-        def work(span: tuple[int, int]) -> None:
-            rows = slice(*span)
-            evidence, room = self._evidence_rows(codes[:, rows]), beliefs_for(self._graph)
-            ends = (found[rows], rounds[rows], changes[rows], log_z[rows])
-            run(self._graph, *evidence, False, *settings, room, *ends)
-
-        if self._log_constant > -math.inf:
-            run_parallel(work, spans(n, PIECES))
-        changes[log_z == -math.inf] = np.nan
-        starts = _starts(self.cards)
-        chosen = range(len(self.cards)) if targets is None else targets
-        marginals = [found[:, starts[v] : starts[v + 1]] for v in chosen]
-        return LoopyRows(marginals, log_z + self._log_constant, rounds, changes, changes <= tolerance)
-
-    def _evidence_rows(self, codes: NDArray[Any]) -> tuple[Floats, Ints]:
-        """For rows of codes, one number a state, and the observed states with -1 where there is none."""
-        cards = np.array(self.cards, dtype=np.int64)
-        wide = codes.T.astype(np.int64)
-        observed = np.where(wide < cards, wide, -1)
+        how, cards = LoopySettings(**settings), np.array(self.cards, dtype=np.int64)
+        wide = np.repeat(codes.T.astype(np.int64), cards, axis=1)
         every_state = np.arange(cards.sum()) - np.repeat(_starts(cards)[:-1], cards)
-        seen = np.repeat(observed, cards, axis=1)
-        return np.where(seen < 0, 1.0, seen == every_state), observed
+        possible = (wide == every_state) | (wide == np.repeat(cards, cards))
+        likelihood = np.where(possible, 0.0, -math.inf)[:, None]
+        found = propagate(self._graph, self._scaled[0], likelihood, False, how)
+        beliefs, changes = _numbers(found[0][:, 0]), np.where(found[2] < 0, np.nan, found[2])[:, 0]
+        chosen = range(len(self.cards)) if targets is None else targets
+        starts = _starts(self.cards)
+        marginals = [beliefs[:, starts[v] : starts[v + 1]] for v in chosen]
+        log_z = found[3][:, 0] + self._scaled[1] + self._log_constant
+        return LoopyRows(marginals, log_z, found[1][:, 0], changes, changes <= how.tolerance)
 
     def _run(
-        self, likelihood: Mapping[int, ArrayLike], maximise: bool, damping: float, max_iter: int, tolerance: float,
-        schedule: str,
-    ) -> tuple[Any, Convergence, float]:  # fmt: skip
-        from bntk.inference.approximate.loopy_kernels import beliefs_for, run
+        self, likelihood: Mapping[int, ArrayLike], maximise: bool, settings: LoopySettings
+    ) -> tuple[Any, Convergence, float]:
+        """What one run leaves behind, how it ended, and the Bethe log Z."""
+        from bntk.inference.approximate.loopy_kernels import room_for, run
 
-        residual, *settings = _checked(damping, max_iter, tolerance, schedule)
-        flat, observed, log_scale = self._evidence(likelihood)
-        beliefs = beliefs_for(self._graph)
-        log_z = log_scale + self._log_constant
-        if log_z == -math.inf:  # a factor or a likelihood without a positive number
-            beliefs.belief[:] = np.nan
-            return beliefs, Convergence(0, math.nan, False), log_z
-        rounds, changes, log_run = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)
-        ends = (beliefs.belief[None, :].copy(), rounds, changes, log_run)
-        run(self._graph, flat[None, :], observed[None, :], maximise, residual, *settings, beliefs, *ends)
-        change = float(changes[0]) if changes[0] >= 0 else math.nan
-        return beliefs, Convergence(int(rounds[0]), change, change <= tolerance), log_z + float(log_run[0])
-
-    def _evidence(self, likelihood: Mapping[int, ArrayLike]) -> tuple[Floats, Ints, float]:
-        """One number a state, the observed state of variables with a single possible one, the log of the scales."""
-        flat, log_scale = np.ones(sum(self.cards)), 0.0
-        observed = np.full(len(self.cards), -1, dtype=np.int64)
+        logs, room, ends = np.zeros((1, 1, sum(self.cards))), room_for(self._graph), _ends(1, 1, sum(self.cards))
         starts = _starts(self.cards)
-        for variable, numbers in likelihood.items():
-            vector = np.asarray(numbers, dtype=float)
-            top = float(vector.max(initial=0.0))
-            log_scale += math.log(top) if top > 0 else -math.inf
-            flat[starts[variable] : starts[variable + 1]] = vector / top if top > 0 else vector
-            if np.count_nonzero(vector) == 1:
-                observed[variable] = int(np.argmax(vector))
-        return flat, observed, log_scale
+        with np.errstate(divide="ignore"):
+            for variable, numbers in likelihood.items():
+                logs[..., starts[variable] : starts[variable + 1]] = np.log(np.asarray(numbers, dtype=float))
+        run(self._graph, self._scaled[0], logs, maximise, *settings.of_kernel, room, *ends)
+        _, rounds, changes, log_z = (array[0, 0] for array in ends)
+        change = float(changes) if changes >= 0 else math.nan
+        convergence = Convergence(int(rounds), change, change <= settings.tolerance)
+        return room, convergence, float(log_z + self._scaled[1][0]) + self._log_constant
 
     def _decode(self, beliefs: Any, states: Ints) -> None:
         """Choose states factor by factor, walking outwards, so that ties are broken consistently."""
@@ -283,28 +257,29 @@ class LoopyProgram:
         open_axes = [a for a, v in enumerate(scope) if states[v] < 0]
         if not open_axes:
             return []
-        product = table[tuple(slice(None) if states[v] < 0 else int(states[v]) for v in scope)]
+        logs = table[tuple(slice(None) if states[v] < 0 else int(states[v]) for v in scope)]
         edges = self._graph.edge_start[factor] + np.array(open_axes)
         for place, edge in enumerate(edges):
             start, end = self._graph.message_start[edge : edge + 2]
-            shape = [-1 if a == place else 1 for a in range(len(open_axes))]
-            product = product * beliefs.to_factor[start:end].reshape(shape)
-        best = np.unravel_index(int(np.argmax(product)), product.shape)
+            logs = logs + beliefs.to_factor[start:end].reshape([-1 if a == place else 1 for a in range(len(edges))])
+        best = np.unravel_index(int(np.argmax(logs)), logs.shape)
         for a, state in zip(open_axes, best, strict=True):
             states[scope[a]] = state
         return [scope[a] for a in open_axes]
 
     def _log_weight(self, states: Ints, likelihood: Mapping[int, ArrayLike]) -> float:
         """The log of the product of all factors and likelihoods at some states."""
-        entries = [float(table[tuple(states[v] for v in scope)]) for scope, table in self._tables]
-        entries += [float(np.asarray(numbers)[states[v]]) for v, numbers in likelihood.items()]
-        if not all(entries):
-            return -math.inf
-        return self._log_constant + math.fsum(map(math.log, entries))
+        logs = [float(table[tuple(states[v] for v in scope)]) for scope, table in self._tables]
+        numbers = [float(np.asarray(numbers)[states[v]]) for v, numbers in likelihood.items()]
+        logs += [math.log(x) if x else -math.inf for x in numbers]
+        return math.fsum((self._log_constant, *logs)) if min(logs, default=0.0) > -math.inf else -math.inf
 
 
-def factor_graph(scopes: Sequence[tuple[int, ...]], cards: Sequence[int], tables: Sequence[Floats] = ()) -> Any:
-    """The factor graph of tables in C order with these scopes, for the kernels."""
+# ---- for the kernels -------------------------------------------------------------------------------------------------
+
+
+def factor_graph(scopes: Sequence[tuple[int, ...]], cards: Sequence[int]) -> Any:
+    """The factor graph of tables with these scopes."""
     from bntk.inference.approximate.loopy_kernels import Graph
 
     variable = np.array([v for scope in scopes for v in scope], dtype=np.int64)
@@ -323,8 +298,48 @@ def factor_graph(scopes: Sequence[tuple[int, ...]], cards: Sequence[int], tables
         near_start=_starts(np.bincount(variable, minlength=states.size)),
         near=np.argsort(variable, kind="stable"),
         table_start=_starts([math.prod(shape) for shape in shapes]),
-        tables=np.concatenate([np.empty(0), *(table.ravel() for table in tables)]),
     )
+
+
+def scaled_tables(graph: Any, logs: Floats) -> tuple[Any, Floats]:
+    """The tables of a graph from their logs, one line for all rows or one per row, and the log of what they lost."""
+    from bntk.inference.approximate.loopy_kernels import Tables
+
+    starts = graph.table_start[:-1]
+    if not starts.size:
+        return Tables(logs, logs, logs), np.zeros(len(logs))
+    top = np.maximum.reduceat(logs, starts, axis=1)
+    logs = logs - np.repeat(np.where(np.isfinite(top), top, 0.0), np.diff(graph.table_start), axis=1)
+    low = np.minimum.reduceat(np.where(np.isfinite(logs), logs, 0.0), starts, axis=1)
+    return Tables(logs, np.exp(logs), low), top.sum(axis=1)
+
+
+def propagate(
+    graph: Any, tables: Any, likelihood: Floats, maximise: bool, settings: LoopySettings
+) -> tuple[Floats, Ints, Floats, Floats]:
+    """Log beliefs, rounds, largest changes (-1: impossible) and log Z, per row and component of log likelihoods."""
+    from bntk.inference.approximate.loopy_kernels import room_for, run
+
+    ends = _ends(*likelihood.shape)
+
+    def work(span: tuple[int, int]) -> None:
+        rows = slice(*span)
+        mine = tables if len(tables.logs) == 1 else tables._make(array[rows] for array in tables)
+        run(graph, mine, likelihood[rows], maximise, *settings.of_kernel, room_for(graph), *(e[rows] for e in ends))
+
+    run_parallel(work, spans(len(likelihood), PIECES))
+    return ends
+
+
+def _ends(n_rows: int, n_components: int, n_states: int) -> tuple[Floats, Ints, Floats, Floats]:
+    shape = (n_rows, n_components)
+    return np.empty((*shape, n_states)), np.empty(shape, dtype=np.int64), np.empty(shape), np.empty(shape)
+
+
+def _numbers(logs: Floats) -> Floats:
+    """Beliefs from their logs; NaN where the evidence is impossible, which leaves all of them without a number."""
+    impossible = np.isneginf(logs).all(axis=-1, keepdims=True)
+    return np.where(impossible, np.nan, np.exp(logs))
 
 
 def loopy_network(network: BayesianNetwork) -> LoopyProgram:
@@ -335,16 +350,6 @@ def loopy_network(network: BayesianNetwork) -> LoopyProgram:
         network._cache["loopy"] = LoopyProgram(factors, [variable.n_states for variable in network.variables])
     program: LoopyProgram = network._cache["loopy"]
     return program
-
-
-def _checked(damping: float, max_iter: int, tolerance: float, schedule: str) -> tuple[bool, float, int, float]:
-    if not 0 <= damping < 1:
-        raise ValueError(f"damping must be from 0 up to but not including 1, got {damping}")
-    if max_iter < 1 or not tolerance >= 0:
-        raise ValueError(f"max_iter must be at least 1 and tolerance not negative, got {max_iter} and {tolerance}")
-    if schedule not in SCHEDULES:
-        raise ValueError(f"the schedule must be one of {list(SCHEDULES)}, not {schedule!r}")
-    return schedule == "residual", float(damping), int(max_iter), float(tolerance)
 
 
 def _starts(sizes: ArrayLike) -> Ints:

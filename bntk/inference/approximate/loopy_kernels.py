@@ -2,8 +2,12 @@
 """Numba kernels of loopy belief propagation. Arrays are trusted: callers have checked them.
 
 An edge joins a factor and one of its variables; the edges of a factor lie side by side, in the order of its axes. A
-message has one number for each state of its edge's variable. ``to_variable`` holds the messages of the factors,
+message has one number per state of its edge's variable. ``to_variable`` holds the messages of the factors,
 ``to_factor`` those of the variables, both at the places of ``message_start``.
+
+Messages are logs, so that neither thousands of factors at one variable nor a table whose entries differ by more than a
+plain number can hold make anything underflow. Inside a factor sums are of plain numbers wherever their range allows it:
+two multiplications per entry, where a sum of logs takes several exponentials.
 """
 
 from __future__ import annotations
@@ -13,16 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-#: Positive products of messages are kept above this. A state that oscillating messages make ever less likely would
-#: otherwise underflow to zero, which means impossible; and four such messages can be multiplied without underflow.
-TINY = 1e-75
+#: The log of a product of a table's lowest entry and the lowest messages above which plain numbers do not underflow.
+SAFE = -600.0
 
 
 class Graph(NamedTuple):
     """A factor graph as flat arrays."""
 
     cards: np.ndarray  # states of each variable
-    state_start: np.ndarray  # where each variable begins in an array with one entry a state
+    state_start: np.ndarray  # where each variable begins in an array with one entry per state
     edge_start: np.ndarray  # the edges of factor f are edge_start[f]:edge_start[f + 1]
     edge_variable: np.ndarray
     edge_factor: np.ndarray
@@ -31,52 +34,87 @@ class Graph(NamedTuple):
     near_start: np.ndarray  # the edges of variable v are near[near_start[v]:near_start[v + 1]]
     near: np.ndarray
     table_start: np.ndarray
-    tables: np.ndarray  # largest entry of each table 1
 
 
-class Beliefs(NamedTuple):
+class Tables(NamedTuple):
+    """The tables of all factors, one line for all rows or one per row."""
+
+    logs: np.ndarray  # largest entry of each table 0
+    plain: np.ndarray
+    low: np.ndarray  # the lowest log of each table that is not that of zero
+
+
+class Room(NamedTuple):
     """What one run leaves behind, and the room that it works in."""
 
-    to_variable: np.ndarray
-    to_factor: np.ndarray
-    belief: np.ndarray  # one entry a state, normalised
-    new: np.ndarray  # messages of one factor, one row an axis
-    prefix: np.ndarray  # products over the outer axes of a factor, or over messages to a variable
+    to_variable: np.ndarray  # logs of numbers that sum to one
+    value: np.ndarray  # these numbers
+    to_factor: np.ndarray  # logs, the largest 0
+    weight: np.ndarray  # their numbers, for one factor
+    belief: np.ndarray  # one log per state
+    observed: np.ndarray  # the state of variables with a single possible one, else -1
+    new: np.ndarray  # messages of one factor, one row per axis
+    sums: np.ndarray
+    prefix: np.ndarray  # products over the outer axes of a factor, or sums over messages to a variable
     position: np.ndarray  # a place in the outer axes of a factor
 
 
-def beliefs_for(graph: Graph) -> Beliefs:
+def room_for(graph: Graph) -> Room:
     """Fresh arrays for one thread."""
-    n_messages = int(graph.message_start[-1])
-    n_axes = int(np.diff(graph.edge_start).max(initial=0))
-    degree = int(np.diff(graph.near_start).max(initial=0))
-    most_states = int(graph.cards.max(initial=1))
-    return Beliefs(
-        np.empty(n_messages),
-        np.empty(n_messages),
-        np.empty(int(graph.cards.sum())),
-        np.empty((n_axes, most_states)),
-        np.empty((max(n_axes, degree) + 1, max(most_states, 2))),
-        np.empty(n_axes, np.int64),
-    )
+    n_messages, n_axes = int(graph.message_start[-1]), int(np.diff(graph.edge_start).max(initial=0))
+    degree, most_states = int(np.diff(graph.near_start).max(initial=0)), int(graph.cards.max(initial=2))
+    to_variable, value, to_factor, weight = np.empty((4, n_messages))
+    new, sums = np.empty((2, n_axes, most_states))
+    return Room(
+        to_variable, value, to_factor, weight, np.empty(int(graph.cards.sum())), np.empty(graph.cards.size, np.int64),
+        new, sums, np.empty((max(n_axes, degree) + 1, most_states)), np.empty(n_axes, np.int64),
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _normalise(values, begin, end):
-    """Make the values sum to one; the sum that they had."""
-    total = 0.0
+def _shift(logs, begin, end):
+    """Make the largest log 0; whether one is possible."""
+    top = -np.inf
     for i in range(begin, end):
-        total += values[i]
-    if total > 0.0:
+        top = max(top, logs[i])
+    if top > -np.inf:
         for i in range(begin, end):
-            if values[i] > 0.0:
-                values[i] = max(values[i] / total, TINY)
-    return total
+            logs[i] -= top
+    return top > -np.inf
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_dot(x, i, y, j, n):
+    """The log of the sum of products of n numbers, given as logs from two places on."""
+    top, total = -np.inf, 0.0
+    for k in range(n):
+        top = max(top, x[i + k] + y[j + k])
+    for k in range(n):
+        total += np.exp(x[i + k] + y[j + k] - top) if top > -np.inf else 0.0
+    return top + np.log(total)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _normalise(logs, begin, end):
+    """Make numbers sum to one; the log of the sum that they had."""
+    top, total = -np.inf, 0.0
+    for i in range(begin, end):
+        top = max(top, logs[i])
+    if top > -np.inf:
+        for i in range(begin, end):
+            total += np.exp(logs[i] - top)
+        top += np.log(total)
+        for i in range(begin, end):
+            logs[i] -= top
+    return top
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _send_to_factor(graph, edge, likelihood, b):
-    """The message of a variable to one factor: its likelihood times what all other factors say."""
+    """The message of a variable to one factor: its likelihood times what all other factors say; False if zero.
+
+    Not the belief less what the factor says itself: that difference would depend on it, if only by rounding.
+    """
     v = graph.edge_variable[edge]
     card, at, first = graph.cards[v], graph.message_start[edge], graph.state_start[v]
     for s in range(card):
@@ -85,45 +123,52 @@ def _send_to_factor(graph, edge, likelihood, b):
         if other != edge:
             start = graph.message_start[other]
             for s in range(card):
-                b.to_factor[at + s] *= b.to_variable[start + s]
-            _normalise(b.to_factor, at, at + card)
-    return _normalise(b.to_factor, at, at + card)
+                b.to_factor[at + s] += b.to_variable[start + s]
+    return _shift(b.to_factor, at, at + card)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _send_to_all_factors(graph, v, likelihood, b):
-    """The messages of a variable to all its factors, by products of those before and those after each.
-
-    False when one of them is zero.
-    """
+    """The messages of a variable to all its factors, by sums of those before and after each; False if one is zero."""
     card, first = graph.cards[v], graph.state_start[v]
     begin, degree = graph.near_start[v], graph.near_start[v + 1] - graph.near_start[v]
     for s in range(card):
         b.prefix[0, s] = likelihood[first + s]
+        b.belief[first + s] = 0.0  # for now: the sum of the messages after the present one
     for i in range(degree):
         start = graph.message_start[graph.near[begin + i]]
         for s in range(card):
-            b.prefix[i + 1, s] = b.prefix[i, s] * b.to_variable[start + s]
-        _normalise(b.prefix[i + 1], 0, card)
+            b.prefix[i + 1, s] = b.prefix[i, s] + b.to_variable[start + s]
     possible = True
-    for s in range(card):
-        b.belief[first + s] = 1.0  # for now: the product of the messages after the present one
     for i in range(degree - 1, -1, -1):
         start = graph.message_start[graph.near[begin + i]]
         for s in range(card):
-            b.to_factor[start + s] = b.prefix[i, s] * b.belief[first + s]
-            b.belief[first + s] *= b.to_variable[start + s]
-        _normalise(b.belief, first, first + card)
-        if _normalise(b.to_factor, start, start + card) == 0.0:
-            possible = False
+            b.to_factor[start + s] = b.prefix[i, s] + b.belief[first + s]
+            b.belief[first + s] += b.to_variable[start + s]
+        possible = _shift(b.to_factor, start, start + card) and possible
     return possible
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _factor_messages(graph, f, observed, maximise, b):
-    """b.new[a] = the message of a factor to its axis a, from those in b.to_factor; returns their common total.
+def _factor_messages(graph, f, tables, row, maximise, b):
+    """b.new[a] = the log message of a factor to its axis a, from those in b.to_factor; of any scale."""
+    lowest = tables.low[row, f]
+    for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
+        least = 0.0
+        for i in range(graph.message_start[edge], graph.message_start[edge + 1]):
+            b.weight[i] = np.exp(b.to_factor[i])
+            if b.to_factor[i] > -np.inf:
+                least = min(least, b.to_factor[i])
+        lowest += least
+    if lowest > SAFE:
+        _messages_by_numbers(graph, f, tables.plain[row], maximise, b)
+    else:
+        _messages_by_logs(graph, f, tables.logs[row], maximise, b)
 
-    The loop over the innermost axis does two multiplications an entry, whatever the number of axes; the outer axes
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _messages_by_numbers(graph, f, table, maximise, b):
+    """The loop over the innermost axis does two multiplications per entry, whatever the number of axes; the outer axes
     are an odometer whose products are kept. Observed variables have one place only.
     """
     first = graph.edge_start[f]
@@ -131,44 +176,36 @@ def _factor_messages(graph, f, observed, maximise, b):
     inner_edge = first + n_axes - 1
     inner_variable = graph.edge_variable[inner_edge]
     low, high = 0, graph.cards[inner_variable]
-    if observed[inner_variable] >= 0:
-        low = observed[inner_variable]
+    if b.observed[inner_variable] >= 0:
+        low = b.observed[inner_variable]
         high = low + 1
     inner_message, n_outer, base = graph.message_start[inner_edge], n_axes - 1, graph.table_start[f]
     for a in range(n_axes):
         v = graph.edge_variable[first + a]
-        b.position[a] = max(observed[v], 0)
+        b.position[a] = max(b.observed[v], 0)
         base += b.position[a] * graph.edge_stride[first + a]
-        for s in range(graph.cards[v]):
-            b.new[a, s] = 0.0
+        b.new[a, : graph.cards[v]] = 0.0
     base -= b.position[n_outer] * graph.edge_stride[inner_edge]
     b.prefix[0, 0] = 1.0
-    whole, changed = 0.0, 0
+    changed = 0
     while changed >= 0:
         for a in range(changed, n_outer):
-            b.prefix[a + 1, 0] = b.prefix[a, 0] * b.to_factor[graph.message_start[first + a] + b.position[a]]
+            b.prefix[a + 1, 0] = b.prefix[a, 0] * b.weight[graph.message_start[first + a] + b.position[a]]
         weight, inner = b.prefix[n_outer, 0], 0.0
-        if maximise:
-            for s in range(low, high):
-                entry = graph.tables[base + s]
-                inner = max(inner, entry * b.to_factor[inner_message + s])
-                b.new[n_outer, s] = max(b.new[n_outer, s], entry * weight)
-            whole = max(whole, weight * inner)
-        else:
-            for s in range(low, high):
-                entry = graph.tables[base + s]
-                inner += entry * b.to_factor[inner_message + s]
-                b.new[n_outer, s] += entry * weight
-            whole += weight * inner
+        for s in range(low, high):
+            entry = table[base + s]
+            here, there = entry * b.weight[inner_message + s], entry * weight
+            inner = max(inner, here) if maximise else inner + here
+            b.new[n_outer, s] = max(b.new[n_outer, s], there) if maximise else b.new[n_outer, s] + there
         if inner > 0.0:
             for a in range(n_outer - 1, -1, -1):  # inner gathers the product of the axes behind a
                 here, s = inner * b.prefix[a, 0], b.position[a]
                 b.new[a, s] = max(b.new[a, s], here) if maximise else b.new[a, s] + here
-                inner *= b.to_factor[graph.message_start[first + a] + s]
+                inner *= b.weight[graph.message_start[first + a] + s]
         changed = n_outer - 1
         while changed >= 0:
             v = graph.edge_variable[first + changed]
-            if observed[v] < 0:
+            if b.observed[v] < 0:
                 b.position[changed] += 1
                 base += graph.edge_stride[first + changed]
                 if b.position[changed] < graph.cards[v]:
@@ -176,34 +213,63 @@ def _factor_messages(graph, f, observed, maximise, b):
                 base -= graph.cards[v] * graph.edge_stride[first + changed]
                 b.position[changed] = 0
             changed -= 1
-    return whole
+    for a in range(n_axes):
+        for s in range(graph.cards[graph.edge_variable[first + a]]):
+            b.new[a, s] = np.log(b.new[a, s])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _messages_by_logs(graph, f, table, maximise, b):
+    """The same where plain numbers would underflow: the log of each sum is kept up with its largest term."""
+    first, n_axes = graph.edge_start[f], graph.edge_start[f + 1] - graph.edge_start[f]
+    b.new[:n_axes], b.sums[:n_axes] = -np.inf, 0.0
+    for e in range(graph.table_start[f + 1] - graph.table_start[f]):
+        for a in range(n_axes):
+            v = graph.edge_variable[first + a]
+            s = (e // graph.edge_stride[first + a]) % graph.cards[v]
+            if b.observed[v] >= 0 and b.observed[v] != s:
+                continue
+            term = table[graph.table_start[f] + e]
+            for edge in range(first, first + n_axes):
+                if edge != first + a:
+                    state = (e // graph.edge_stride[edge]) % graph.cards[graph.edge_variable[edge]]
+                    term += b.to_factor[graph.message_start[edge] + state]
+            if term > b.new[a, s]:
+                b.sums[a, s] = 1.0 + b.sums[a, s] * np.exp(b.new[a, s] - term)
+                b.new[a, s] = term
+            elif term > -np.inf:
+                b.sums[a, s] += np.exp(term - b.new[a, s])
+    if not maximise:
+        for a in range(n_axes):
+            for s in range(graph.cards[graph.edge_variable[first + a]]):
+                b.new[a, s] += np.log(b.sums[a, s])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _commit(graph, edge, new, damping, b):
-    """Take over a factor's message, damped; the largest change, or -1 when the message is zero.
+    """Take over a factor's message, damped; the largest change of its numbers, or -1 when all are zero.
 
     A state that has become impossible stays so, whatever the damping.
     """
-    v = graph.edge_variable[edge]
-    card, at = graph.cards[v], graph.message_start[edge]
-    if _normalise(new, 0, card) == 0.0:
+    card, at = graph.cards[graph.edge_variable[edge]], graph.message_start[edge]
+    if _normalise(new, 0, card) == -np.inf:
         return -1.0
+    if damping > 0.0:
+        for s in range(card):
+            if new[s] > -np.inf:
+                mixed = (1.0 - damping) * np.exp(new[s]) + damping * b.value[at + s]
+                new[s] = max(np.log(mixed), new[s] + np.log(1.0 - damping))
+        _normalise(new, 0, card)
     change = 0.0
-    total = 0.0
     for s in range(card):
-        if damping > 0.0 and new[s] > 0.0:
-            new[s] += damping * (b.to_variable[at + s] - new[s])
-        total += new[s]
-    for s in range(card):
-        value = max(new[s] / total, TINY) if new[s] > 0.0 else 0.0
-        change = max(change, abs(value - b.to_variable[at + s]))
-        b.to_variable[at + s] = value
+        value = np.exp(new[s])
+        change = max(change, abs(value - b.value[at + s]))
+        b.to_variable[at + s], b.value[at + s] = new[s], value
     return change
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _flood(graph, likelihood, observed, maximise, damping, max_iter, tolerance, b):
+def _flood(graph, tables, row, likelihood, maximise, damping, max_iter, tolerance, b):
     """All messages in every round; the number of rounds and the largest change in the last, -1: impossible."""
     change = 0.0
     for iteration in range(max_iter):
@@ -212,7 +278,7 @@ def _flood(graph, likelihood, observed, maximise, damping, max_iter, tolerance, 
                 return iteration + 1, -1.0
         change = 0.0
         for f in range(graph.edge_start.size - 1):
-            _factor_messages(graph, f, observed, maximise, b)
+            _factor_messages(graph, f, tables, row, maximise, b)
             for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
                 moved = _commit(graph, edge, b.new[edge - graph.edge_start[f]], damping, b)
                 if moved < 0.0:
@@ -257,7 +323,7 @@ def _sift_down(heap, place, priority, i):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _by_residual(graph, likelihood, observed, maximise, damping, max_iter, tolerance, b):
+def _by_residual(graph, tables, row, likelihood, maximise, damping, max_iter, tolerance, b):
     """The factor whose messages are most out of date first; the number of rounds (as many updates as factors), and the
     largest residual left, -1: impossible.
 
@@ -272,9 +338,9 @@ def _by_residual(graph, likelihood, observed, maximise, damping, max_iter, toler
         if priority[f] <= tolerance:
             return 1 + update // n, priority[f]
         for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
-            if _send_to_factor(graph, edge, likelihood, b) == 0.0:
+            if not _send_to_factor(graph, edge, likelihood, b):
                 return 1 + update // n, -1.0
-        _factor_messages(graph, f, observed, maximise, b)
+        _factor_messages(graph, f, tables, row, maximise, b)
         still = 0.0  # what damping has held back
         for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
             moved = _commit(graph, edge, b.new[edge - graph.edge_start[f]], damping, b)
@@ -296,65 +362,73 @@ def _by_residual(graph, likelihood, observed, maximise, damping, max_iter, toler
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _variable_beliefs(graph, likelihood, b):
-    """Fill b.belief; the sum over variables of log Z_v, and -inf when a variable has no possible state."""
-    log_sum = 0.0
+def _begin(graph, likelihood, afresh, b):
+    """Uniform messages, or those of the run before where they leave all states possible; observed states."""
+    for edge in range(graph.edge_variable.size):
+        begin, end = graph.message_start[edge], graph.message_start[edge + 1]
+        if afresh or b.to_variable[begin:end].min() == -np.inf:
+            b.value[begin:end] = 1.0 / (end - begin)
+            b.to_variable[begin:end] = -np.log(end - begin)
+    for v in range(graph.cards.size):
+        n_possible, first = 0, graph.state_start[v]
+        for s in range(graph.cards[v]):
+            if likelihood[first + s] > -np.inf:
+                n_possible += 1
+                b.observed[v] = s
+        if n_possible != 1:
+            b.observed[v] = -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bethe(graph, tables, row, likelihood, b):
+    """Fill b.belief; the Bethe estimate of log Z: the sum of log Z_v and log Z_f less that of log Z_e over the edges.
+
+    Each message occurs once in a Z that is added and once in one that is subtracted, so their scale does not matter.
+    """
+    log_z = 0.0
     for v in range(graph.cards.size):
         first, end = graph.state_start[v], graph.state_start[v] + graph.cards[v]
         b.belief[first:end] = likelihood[first:end]
         for edge in graph.near[graph.near_start[v] : graph.near_start[v + 1]]:
             for s in range(graph.cards[v]):
-                b.belief[first + s] *= b.to_variable[graph.message_start[edge] + s]
-            log_sum += np.log(_normalise(b.belief, first, end))
-        if graph.near_start[v] == graph.near_start[v + 1]:
-            log_sum += np.log(_normalise(b.belief, first, end))
-    return log_sum
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _bethe(graph, likelihood, observed, b):
-    """The Bethe estimate of log Z: the sum of log Z_f and log Z_v less that of log Z_e over the edges.
-
-    Each message occurs once in a Z that is added and once in one that is subtracted, so their scale does not matter.
-    """
-    log_z = _variable_beliefs(graph, likelihood, b)
+                b.belief[first + s] += b.to_variable[graph.message_start[edge] + s]
+        log_z += _normalise(b.belief, first, end)
     for f in range(graph.edge_start.size - 1):
         for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
             _send_to_factor(graph, edge, likelihood, b)
-        log_z += np.log(_factor_messages(graph, f, observed, False, b))
-        for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
-            at, total = graph.message_start[edge], 0.0
-            for s in range(graph.cards[graph.edge_variable[edge]]):
-                total += b.to_variable[at + s] * b.to_factor[at + s]
-            log_z -= np.log(total)
+            at, end = graph.message_start[edge], graph.message_start[edge + 1]
+            log_z -= _log_dot(b.to_variable, at, b.to_factor, at, end - at)
+        _factor_messages(graph, f, tables, row, False, b)
+        at, end = graph.message_start[graph.edge_start[f]], graph.message_start[graph.edge_start[f] + 1]
+        log_z += _log_dot(b.new[0], 0, b.to_factor, at, end - at)
     return log_z
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run(
-    graph, likelihood, observed, maximise, residual, damping, max_iter, tolerance, b, beliefs, rounds, changes, log_z
-):  # fmt: skip
-    """Propagate from uniform messages, once for each row of ``likelihood`` (one number a state) and ``observed``.
+    graph, tables, likelihood, maximise, residual, damping, max_iter, tolerance, b, beliefs, rounds, changes, log_z
+):
+    """Propagate once for each row and component of ``likelihood`` (rows, components, states), which are logs.
 
-    Rows of ``beliefs``, the number of rounds, the largest change and the Bethe log Z of each are filled in. Impossible
-    evidence gives beliefs of NaN, the change -1 and -inf. One entry point serves one evidence set and many, as each
-    would be compiled for itself.
+    Log beliefs, the number of rounds, the largest change and the Bethe log Z of each are filled in. Impossible evidence
+    gives beliefs and a log Z of -inf, and the change -1. Components of a row differ little, so that each run but the
+    first begins with the messages of the one before. One entry point serves one evidence set and many, as each would be
+    compiled for itself.
     """
-    for row in range(observed.shape[0]):
-        given, known = likelihood[row], observed[row]
-        for edge in range(graph.edge_variable.size):
-            card = graph.cards[graph.edge_variable[edge]]
-            for s in range(card):
-                b.to_variable[graph.message_start[edge] + s] = 1.0 / card
-        if residual:
-            count, change = _by_residual(graph, given, known, maximise, damping, max_iter, tolerance, b)
-        else:
-            count, change = _flood(graph, given, known, maximise, damping, max_iter, tolerance, b)
-        total = -np.inf
-        if change >= 0.0:
-            total = _bethe(graph, given, known, b)  # fills in the beliefs, and finds variables without a possible state
-        if total == -np.inf or np.isnan(total):
-            change, total = -1.0, -np.inf
-            b.belief[:] = np.nan
-        rounds[row], changes[row], log_z[row] = count, change, total
-        beliefs[row] = b.belief
+    for row in range(likelihood.shape[0]):
+        line = min(row, tables.logs.shape[0] - 1)
+        for j in range(likelihood.shape[1]):
+            given = likelihood[row, j]
+            _begin(graph, given, j == 0, b)
+            if residual:
+                count, change = _by_residual(graph, tables, line, given, maximise, damping, max_iter, tolerance, b)
+            else:
+                count, change = _flood(graph, tables, line, given, maximise, damping, max_iter, tolerance, b)
+            total = -np.inf
+            if change >= 0.0:
+                total = _bethe(graph, tables, line, given, b)  # finds variables without a possible state, too
+            if total == -np.inf or np.isnan(total):
+                change, total = -1.0, -np.inf
+                b.belief[:] = -np.inf
+            rounds[row, j], changes[row, j], log_z[row, j] = count, change, total
+            beliefs[row, j] = b.belief

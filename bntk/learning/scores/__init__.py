@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bntk._declared import SCORES
-from bntk.data.table import as_table
-from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.learning.counts import Counter, TableCounter
+from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import Evaluator, Score
 from bntk.learning.scores.confusion import ConfusionScore
 from bntk.learning.scores.decomposable import DecomposableScore
-from bntk.learning.scores.explain import Explanation, explain
+from bntk.learning.scores.explain import ScoreTerms, explain
 from bntk.learning.scores.family_evaluator import FamilyEvaluator
 from bntk.learning.scores.predictive import PredictiveScore
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
@@ -44,11 +42,11 @@ __all__ = [
     "ConfusionScore",
     "DecomposableScore",
     "Evaluator",
-    "Explanation",
     "FamilyEvaluator",
     "PredictiveEvaluator",
     "PredictiveScore",
     "Score",
+    "ScoreTerms",
     "by_name",
     "explain",
     "score",
@@ -78,7 +76,7 @@ def by_name(score: str | Score) -> Score:
 
 
 def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
-    """What a structure is worth on data.
+    """The score of a structure on data.
 
     Parameters
     ----------
@@ -87,6 +85,7 @@ def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
     data : Table, data frame, mapping of columns, or Counter
         Must have a column for each node; others are ignored.
     score : str or Score
+        A name such as ``"bdeu"`` or ``"bic"``, or an object such as ``bntk.scores.BDeu(10)``.
 
     Examples
     --------
@@ -101,7 +100,7 @@ def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
 
 
 def score_by_node(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> dict[str, float]:
-    """What the family of each node adds to :func:`score`, for scores that are sums over families.
+    """The score of each node given its parents, for scores that are sums over families; see :func:`score`.
 
     Examples
     --------
@@ -119,9 +118,6 @@ def score_by_node(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> dic
 def _evaluator(dag: DAG | str, data: Any, score: Score) -> tuple[list[int], Evaluator]:
     """An evaluator that holds the structure, and the positions of its nodes among the variables of the data."""
     dag = DAG.parse(dag) if isinstance(dag, str) else dag
-    counter = data if isinstance(data, Counter) else TableCounter(as_table(data, only=dag.nodes))
-    absent = [name for name in dag.nodes if name not in counter.names]
-    if absent:
-        raise DataError(f"the data have no column for {absent}; they have {list(counter.names)}")
+    counter = as_counter(data, only=dag.nodes)
     nodes = [counter.names.index(name) for name in dag.nodes]
     return nodes, score.evaluator(counter, DAG(counter.names, dag.arcs))
