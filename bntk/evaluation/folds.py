@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 
-from bntk.classifiers.multidim.labels import read_labels
+from bntk.data.labels import read_labels
 from bntk.evaluation.metrics import indicators
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.classifiers.multidim.labels import read_labels
+from bntk.data.labels import read_labels
 from bntk.errors import DataError
 
 Codes = NDArray[np.int64]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_score
 
 import bntk
-from bntk.classifiers.multidim.labels import read_labels
+from bntk.data.labels import read_labels
 from bntk.errors import DataError, TooLargeError
 from bntk.learning.learn import learn_structure
 from bntk.learning.space import named as spaces

@@ -19,7 +19,8 @@ from bntk.inference.exact.program import Factor, compile_network
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=40)
-ways = st.sampled_from([("residual", 0.0), ("flooding", 0.0), ("residual", 0.4), ("flooding", 0.4)])
+SCHEDULES = ("residual", "flooding", "sweeping")
+ways = st.sampled_from([(schedule, damping) for schedule in SCHEDULES for damping in (0.0, 0.4)])
 exactly = {"tolerance": 1e-14}
 
 
@@ -118,7 +119,7 @@ def test_asia_converges_to_posteriors_that_are_nearly_right():
             np.testing.assert_allclose(found.marginal(v), expected.marginal(v), atol=0.03)
 
 
-@pytest.mark.parametrize("schedule", ["residual", "flooding"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("damping", [0.0, 0.5])
 def test_schedules_and_damping_lead_to_the_same_fixed_point(schedule, damping):
     program = ring()
@@ -142,13 +143,13 @@ def test_messages_that_oscillate_are_not_taken_for_impossible_evidence():
     program = LoopyProgram(
         [Factor((i, (i + 1) % 7), clash) for i in range(7)] + [Factor((0,), np.array([0.4, 0.6]))], [2] * 7
     )
-    for schedule in ("residual", "flooding"):
+    for schedule in SCHEDULES:
         found = program.calibrate(schedule=schedule, max_iter=300)
         assert math.isfinite(found.log_z)
         assert np.isfinite(found.marginals).all()
 
 
-@pytest.mark.parametrize("schedule", ["residual", "flooding"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 def test_many_messages_to_one_variable_do_not_underflow(schedule):
     n = 2000
     rng = np.random.default_rng(0)

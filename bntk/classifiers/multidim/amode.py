@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.multidim.base import Floats, MultiBayesClassifier
+from bntk.classifiers.multidim.base import Floats, MultiBayesClassifier, class_names
 from bntk.cpt import CPT
+from bntk.data.labels import pair_counts
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.inference.elimination.targets import Mixture
@@ -103,7 +104,7 @@ class AMODE(MultiBayesClassifier):
         )
         self.search_ = self._find(counter, self.criterion, space, "auto")
         self._shared = fit(self.search_.dag, counter, self._prior)
-        self._pairs = _pair_counts(counter, n_features)
+        self._pairs = pair_counts(counter.table.codes[n_features:], self.labels_.cards, counter.weights)
         self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
 
     def _check_size(self) -> None:
@@ -176,9 +177,9 @@ class AMODE(MultiBayesClassifier):
     def member(self, name: str) -> BayesianNetwork:
         """The network in which the class variable of this name is the parent of all others."""
         check_is_fitted(self)
-        names = [variable.name for variable in self._class_variables]
+        names = class_names(self._class_variables)
         if name not in names:
-            raise ValueError(f"{name!r} is no class variable; they are {names}")
+            raise ValueError(f"{name!r} is no class variable; they are {list(names)}")
         k = names.index(name)
         arcs = [*self._shared.dag.arcs, *((name, other) for other in names if other != name)]
         parent = self._class_variables[k]
@@ -192,15 +193,3 @@ class AMODE(MultiBayesClassifier):
         """The features that have a class as a parent."""
         check_is_fitted(self)
         return [name for name in self.features_.names if self._shared.dag.parents(name)]
-
-
-def _pair_counts(counter: TableCounter, n_features: int) -> Floats:
-    """How often each two states of classes occur together, for all states of all classes; missing ones do not count."""
-    codes, cards = counter.table.codes[n_features:], counter.table.cards[n_features:]
-    starts = np.cumsum(np.concatenate([[0], cards]))
-    seen: NDArray[np.float64] = np.zeros((int(starts[-1]), codes.shape[1]))
-    for first, card, row in zip(starts, cards, codes, strict=False):
-        known = np.flatnonzero(row < card)
-        seen[first + row[known].astype(np.int64), known] = 1.0
-    weighted = seen if counter.weights is None else seen * counter.weights
-    return np.asarray(weighted @ seen.T)

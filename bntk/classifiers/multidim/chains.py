@@ -18,9 +18,9 @@ from bntk.classifiers.multidim import chain_search
 from bntk.classifiers.multidim.base import MOST_JOINT_STATES
 from bntk.classifiers.multidim.composed import ComposedClassifier, marginals
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
-from bntk.classifiers.multidim.labels import targets_table
 from bntk.classifiers.multidim.links import ChainLink, LinkMaker
 from bntk.classifiers.random_state import RandomState, seed_of
+from bntk.data.table import Table
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.learn import learn_structure
@@ -239,7 +239,7 @@ class BayesianChain(Chain):
     def _network(self, maker: LinkMaker) -> DAG:
         names, structure = self.labels_.names, self.structure
         if isinstance(structure, str) and structure in ("tree", "dag"):
-            table = targets_table(maker.codes, self.labels_.variables())
+            table = Table.from_codes(maker.codes, self.labels_.variables())
             if structure == "tree":
                 root = names[0] if self.root is None else self.root
                 return learn_structure(table, "loglik", spaces.tree(names, root), seed=seed_of(self.random_state)).dag

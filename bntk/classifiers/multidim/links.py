@@ -17,9 +17,9 @@ from sklearn.utils import get_tags
 
 from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
-from bntk.classifiers.multidim.labels import Labels
 from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
+from bntk.data.labels import Labels, pair_counts
 from bntk.data.variable import Variable, plain_state
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
@@ -286,9 +286,7 @@ class LinkMaker:
     @cached_property
     def _counts(self) -> Floats:
         """Of all pairs of labels; a missing one counts for none."""
-        present = [self.codes[j] == k for j, r in enumerate(self.labels.cards) for k in range(r)]
-        ones = np.array(present, dtype=np.float64)
-        return ones @ ones.T
+        return pair_counts(self.codes, self.labels.cards)
 
     def _pair(self, target: int, parent: int) -> tuple[Floats, Floats]:
         """Counts of the labels of two class variables, and log P(parent | target) for naive Bayes."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bntk.classifiers.multidim.composed import ComposedClassifier
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
-from bntk.classifiers.multidim.labels import Labels
 from bntk.classifiers.multidim.links import ChainLink, LinkMaker
+from bntk.data.labels import Labels
 from bntk.errors import DataError
 
 NOTHING = np.empty((0, 0), dtype=np.int64)

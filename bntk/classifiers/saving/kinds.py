@@ -21,8 +21,8 @@ from bntk.classifiers.base import RowReader
 from bntk.classifiers.densities import Columns, Gaussian, KernelDensities, Multinomial
 from bntk.classifiers.features import Features
 from bntk.classifiers.kde import KernelDensity
-from bntk.classifiers.multidim.labels import Labels
 from bntk.classifiers.multidim.links import ConstantLink, EstimatorLink, NaiveLink
+from bntk.data.labels import Labels
 from bntk.data.variable import Variable
 from bntk.graph.dag import DAG
 from bntk.learning import priors, scores, search

@@ -14,7 +14,7 @@ from bntk.inference.exact.junction import Scope
 from bntk.inference.exact.log_tree import Floats, Ints, LogBeliefs, Tables
 
 #: Coarser than for one evidence set, as there are many rows and components.
-SETTINGS = LoopySettings(max_iter=200, tolerance=1e-6)
+SETTINGS = LoopySettings(max_iter=200, tolerance=1e-6, schedule="sweeping")
 
 
 class LogLoopy:

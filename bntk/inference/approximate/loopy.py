@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Schedule = Literal["flooding", "residual"]
+Schedule = Literal["residual", "flooding", "sweeping"]
 
-SCHEDULES = ("flooding", "residual")
+SCHEDULES = ("residual", "flooding", "sweeping")
 #: Pieces that the rows are cut into, whatever the number of threads.
 PIECES = 64
 
@@ -54,9 +54,10 @@ class LoopySettings:
         Rounds after which to give up.
     tolerance : float
         The largest change of a message with which it counts as converged.
-    schedule : {"residual", "flooding"}
-        The factor that is most out of date first, or all of them in every round. The former converges more often and in
-        fewer updates; the latter is faster where a variable is in thousands of factors.
+    schedule : {"residual", "flooding", "sweeping"}
+        The factor that is most out of date first; or all of them in every round, at once or one after another. The
+        first converges more often and in fewer updates; flooding is faster where a variable is in thousands of factors,
+        and sweeping for many small problems.
     """
 
     damping: float = 0.0
@@ -75,9 +76,9 @@ class LoopySettings:
             raise ValueError(f"the schedule must be one of {list(SCHEDULES)}, not {self.schedule!r}")
 
     @property
-    def of_kernel(self) -> tuple[bool, float, int, float]:
+    def of_kernel(self) -> tuple[int, float, int, float]:
         """As the kernel takes them."""
-        return self.schedule == "residual", float(self.damping), int(self.max_iter), float(self.tolerance)
+        return SCHEDULES.index(self.schedule), float(self.damping), int(self.max_iter), float(self.tolerance)
 
 
 @dataclass(frozen=True)

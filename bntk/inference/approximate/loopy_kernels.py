@@ -19,6 +19,11 @@ from numba import njit
 
 #: The log of a product of a table's lowest entry and the lowest messages above which plain numbers do not underflow.
 SAFE = -600.0
+#: Numbers below this change unseen beside those near one.
+TINY = 1e-12
+# Small functions are inlined: to pass these tuples of arrays costs more than what they do.
+#: Schedules, by their places in ``loopy.SCHEDULES``.
+RESIDUAL, FLOODING = 0, 1
 
 
 class Graph(NamedTuple):
@@ -52,9 +57,10 @@ class Room(NamedTuple):
     to_factor: np.ndarray  # logs, the largest 0
     weight: np.ndarray  # their numbers, for one factor
     belief: np.ndarray  # one log per state
+    log_sum: np.ndarray  # of each variable, before its beliefs were made to sum to one
     observed: np.ndarray  # the state of variables with a single possible one, else -1
-    new: np.ndarray  # messages of one factor, one row per axis
-    sums: np.ndarray
+    new: np.ndarray  # log messages of one factor, one row per axis
+    new_value: np.ndarray  # their numbers, which sum to one
     prefix: np.ndarray  # products over the outer axes of a factor, or sums over messages to a variable
     position: np.ndarray  # a place in the outer axes of a factor
 
@@ -64,37 +70,27 @@ def room_for(graph: Graph) -> Room:
     n_messages, n_axes = int(graph.message_start[-1]), int(np.diff(graph.edge_start).max(initial=0))
     degree, most_states = int(np.diff(graph.near_start).max(initial=0)), int(graph.cards.max(initial=2))
     to_variable, value, to_factor, weight = np.empty((4, n_messages))
-    new, sums = np.empty((2, n_axes, most_states))
+    new, new_value = np.empty((2, n_axes, most_states))
     return Room(
-        to_variable, value, to_factor, weight, np.empty(int(graph.cards.sum())), np.empty(graph.cards.size, np.int64),
-        new, sums, np.empty((max(n_axes, degree) + 1, most_states)), np.empty(n_axes, np.int64),
+        to_variable, value, to_factor, weight, np.empty(int(graph.cards.sum())), np.empty(graph.cards.size),
+        np.empty(graph.cards.size, np.int64), new, new_value, np.empty((max(n_axes, degree) + 1, most_states)),
+        np.empty(n_axes, np.int64),
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _shift(logs, begin, end):
-    """Make the largest log 0; whether one is possible."""
+    """Make the largest log 0; what it was."""
     top = -np.inf
     for i in range(begin, end):
         top = max(top, logs[i])
     if top > -np.inf:
         for i in range(begin, end):
             logs[i] -= top
-    return top > -np.inf
+    return top
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _log_dot(x, i, y, j, n):
-    """The log of the sum of products of n numbers, given as logs from two places on."""
-    top, total = -np.inf, 0.0
-    for k in range(n):
-        top = max(top, x[i + k] + y[j + k])
-    for k in range(n):
-        total += np.exp(x[i + k] + y[j + k] - top) if top > -np.inf else 0.0
-    return top + np.log(total)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _normalise(logs, begin, end):
     """Make numbers sum to one; the log of the sum that they had."""
     top, total = -np.inf, 0.0
@@ -109,9 +105,9 @@ def _normalise(logs, begin, end):
     return top
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _send_to_factor(graph, edge, likelihood, b):
-    """The message of a variable to one factor: its likelihood times what all other factors say; False if zero.
+    """The message of a variable to one factor: its likelihood times what all other factors say. The log of its scale.
 
     Not the belief less what the factor says itself: that difference would depend on it, if only by rounding.
     """
@@ -119,9 +115,9 @@ def _send_to_factor(graph, edge, likelihood, b):
     card, at, first = graph.cards[v], graph.message_start[edge], graph.state_start[v]
     for s in range(card):
         b.to_factor[at + s] = likelihood[first + s]
-    for other in graph.near[graph.near_start[v] : graph.near_start[v + 1]]:
-        if other != edge:
-            start = graph.message_start[other]
+    for i in range(graph.near_start[v], graph.near_start[v + 1]):
+        if graph.near[i] != edge:
+            start = graph.message_start[graph.near[i]]
             for s in range(card):
                 b.to_factor[at + s] += b.to_variable[start + s]
     return _shift(b.to_factor, at, at + card)
@@ -129,7 +125,7 @@ def _send_to_factor(graph, edge, likelihood, b):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _send_to_all_factors(graph, v, likelihood, b):
-    """The messages of a variable to all its factors, by sums of those before and after each; False if one is zero."""
+    """The messages of a variable to all its factors, by sums of those before and after each. Whether none is zero."""
     card, first = graph.cards[v], graph.state_start[v]
     begin, degree = graph.near_start[v], graph.near_start[v + 1] - graph.near_start[v]
     for s in range(card):
@@ -145,29 +141,28 @@ def _send_to_all_factors(graph, v, likelihood, b):
         for s in range(card):
             b.to_factor[start + s] = b.prefix[i, s] + b.belief[first + s]
             b.belief[first + s] += b.to_variable[start + s]
-        possible = _shift(b.to_factor, start, start + card) and possible
+        possible = _shift(b.to_factor, start, start + card) > -np.inf and possible
     return possible
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _factor_messages(graph, f, tables, row, maximise, b):
-    """b.new[a] = the log message of a factor to its axis a, from those in b.to_factor; of any scale."""
+    """b.new[a] = the log message of a factor to its axis a, from those in b.to_factor; the log of the first's scale."""
     lowest = tables.low[row, f]
     for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
         least = 0.0
         for i in range(graph.message_start[edge], graph.message_start[edge + 1]):
-            b.weight[i] = np.exp(b.to_factor[i])
+            b.weight[i] = np.exp(b.to_factor[i]) if b.to_factor[i] < 0.0 else 1.0
             if b.to_factor[i] > -np.inf:
                 least = min(least, b.to_factor[i])
         lowest += least
     if lowest > SAFE:
-        _messages_by_numbers(graph, f, tables.plain[row], maximise, b)
-    else:
-        _messages_by_logs(graph, f, tables.logs[row], maximise, b)
+        return np.log(_messages_by_numbers(graph, f, tables.plain, row, maximise, b))
+    return _messages_by_logs(graph, f, tables.logs, row, maximise, b)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _messages_by_numbers(graph, f, table, maximise, b):
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _messages_by_numbers(graph, f, table, row, maximise, b):
     """The loop over the innermost axis does two multiplications per entry, whatever the number of axes; the outer axes
     are an odometer whose products are kept. Observed variables have one place only.
     """
@@ -184,7 +179,8 @@ def _messages_by_numbers(graph, f, table, maximise, b):
         v = graph.edge_variable[first + a]
         b.position[a] = max(b.observed[v], 0)
         base += b.position[a] * graph.edge_stride[first + a]
-        b.new[a, : graph.cards[v]] = 0.0
+        for s in range(graph.cards[v]):
+            b.new_value[a, s] = 0.0
     base -= b.position[n_outer] * graph.edge_stride[inner_edge]
     b.prefix[0, 0] = 1.0
     changed = 0
@@ -193,14 +189,16 @@ def _messages_by_numbers(graph, f, table, maximise, b):
             b.prefix[a + 1, 0] = b.prefix[a, 0] * b.weight[graph.message_start[first + a] + b.position[a]]
         weight, inner = b.prefix[n_outer, 0], 0.0
         for s in range(low, high):
-            entry = table[base + s]
+            entry = table[row, base + s]
             here, there = entry * b.weight[inner_message + s], entry * weight
             inner = max(inner, here) if maximise else inner + here
-            b.new[n_outer, s] = max(b.new[n_outer, s], there) if maximise else b.new[n_outer, s] + there
+            b.new_value[n_outer, s] = (
+                max(b.new_value[n_outer, s], there) if maximise else b.new_value[n_outer, s] + there
+            )
         if inner > 0.0:
             for a in range(n_outer - 1, -1, -1):  # inner gathers the product of the axes behind a
                 here, s = inner * b.prefix[a, 0], b.position[a]
-                b.new[a, s] = max(b.new[a, s], here) if maximise else b.new[a, s] + here
+                b.new_value[a, s] = max(b.new_value[a, s], here) if maximise else b.new_value[a, s] + here
                 inner *= b.weight[graph.message_start[first + a] + s]
         changed = n_outer - 1
         while changed >= 0:
@@ -213,77 +211,101 @@ def _messages_by_numbers(graph, f, table, maximise, b):
                 base -= graph.cards[v] * graph.edge_stride[first + changed]
                 b.position[changed] = 0
             changed -= 1
-    for a in range(n_axes):
-        for s in range(graph.cards[graph.edge_variable[first + a]]):
-            b.new[a, s] = np.log(b.new[a, s])
+    scale = 0.0
+    for a in range(n_axes - 1, -1, -1):
+        card = graph.cards[graph.edge_variable[first + a]]
+        scale = 0.0
+        for s in range(card):
+            scale += b.new_value[a, s]
+        for s in range(card):
+            b.new_value[a, s] /= scale if scale > 0.0 else 1.0
+            b.new[a, s] = np.log(b.new_value[a, s])
+    return scale
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _messages_by_logs(graph, f, table, maximise, b):
+def _messages_by_logs(graph, f, table, row, maximise, b):
     """The same where plain numbers would underflow: the log of each sum is kept up with its largest term."""
     first, n_axes = graph.edge_start[f], graph.edge_start[f + 1] - graph.edge_start[f]
-    b.new[:n_axes], b.sums[:n_axes] = -np.inf, 0.0
+    b.new[:n_axes], b.new_value[:n_axes] = -np.inf, 0.0
     for e in range(graph.table_start[f + 1] - graph.table_start[f]):
         for a in range(n_axes):
             v = graph.edge_variable[first + a]
             s = (e // graph.edge_stride[first + a]) % graph.cards[v]
             if b.observed[v] >= 0 and b.observed[v] != s:
                 continue
-            term = table[graph.table_start[f] + e]
+            term = table[row, graph.table_start[f] + e]
             for edge in range(first, first + n_axes):
                 if edge != first + a:
                     state = (e // graph.edge_stride[edge]) % graph.cards[graph.edge_variable[edge]]
                     term += b.to_factor[graph.message_start[edge] + state]
             if term > b.new[a, s]:
-                b.sums[a, s] = 1.0 + b.sums[a, s] * np.exp(b.new[a, s] - term)
+                b.new_value[a, s] = 1.0 + b.new_value[a, s] * np.exp(b.new[a, s] - term)
                 b.new[a, s] = term
             elif term > -np.inf:
-                b.sums[a, s] += np.exp(term - b.new[a, s])
-    if not maximise:
-        for a in range(n_axes):
-            for s in range(graph.cards[graph.edge_variable[first + a]]):
-                b.new[a, s] += np.log(b.sums[a, s])
+                b.new_value[a, s] += np.exp(term - b.new[a, s])
+    scale = -np.inf
+    for a in range(n_axes - 1, -1, -1):
+        card = graph.cards[graph.edge_variable[first + a]]
+        if not maximise:
+            b.new[a, :card] += np.log(b.new_value[a, :card])
+        scale = _normalise(b.new[a], 0, card)
+        b.new_value[a, :card] = np.exp(b.new[a, :card])
+    return scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _commit(graph, edge, new, damping, b):
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _commit(graph, edge, axis, damping, b):
     """Take over a factor's message, damped; the largest change of its numbers, or -1 when all are zero.
 
-    A state that has become impossible stays so, whatever the damping.
+    A state that has become impossible stays so, whatever the damping. Of a number that is too small to be seen
+    changing the log counts, as another factor may outweigh it.
     """
     card, at = graph.cards[graph.edge_variable[edge]], graph.message_start[edge]
-    if _normalise(new, 0, card) == -np.inf:
-        return -1.0
     if damping > 0.0:
+        new, value = b.new[axis], b.new_value[axis]
         for s in range(card):
             if new[s] > -np.inf:
-                mixed = (1.0 - damping) * np.exp(new[s]) + damping * b.value[at + s]
+                mixed = (1.0 - damping) * value[s] + damping * b.value[at + s]
                 new[s] = max(np.log(mixed), new[s] + np.log(1.0 - damping))
         _normalise(new, 0, card)
-    change = 0.0
+        value[:card] = np.exp(new[:card])
+    change, possible = 0.0, False
     for s in range(card):
-        value = np.exp(new[s])
-        change = max(change, abs(value - b.value[at + s]))
-        b.to_variable[at + s], b.value[at + s] = new[s], value
-    return change
+        possible = possible or b.new[axis, s] > -np.inf
+        change = max(change, abs(b.new_value[axis, s] - b.value[at + s]))
+        if b.value[at + s] < TINY and b.to_variable[at + s] > -np.inf:
+            change = max(change, min(1.0, abs(b.new[axis, s] - b.to_variable[at + s])))
+        b.to_variable[at + s], b.value[at + s] = b.new[axis, s], b.new_value[axis, s]
+    return change if possible else -1.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _flood(graph, tables, row, likelihood, maximise, damping, max_iter, tolerance, b):
-    """All messages in every round; the number of rounds and the largest change in the last, -1: impossible."""
-    change = 0.0
+def _in_turn(graph, tables, row, likelihood, maximise, flooding, damping, max_iter, tolerance, b):
+    """All factors in every round; the number of rounds and the largest change in the last, -1: impossible.
+
+    Flooding, all messages to factors are sent first; otherwise those to one factor at a time, forwards and backwards.
+    """
+    n, change, possible = graph.edge_start.size - 1, 0.0, True
     for iteration in range(max_iter):
-        for v in range(graph.cards.size):
-            if not _send_to_all_factors(graph, v, likelihood, b):
-                return iteration + 1, -1.0
+        if flooding:
+            for v in range(graph.cards.size):
+                possible = _send_to_all_factors(graph, v, likelihood, b) and possible
         change = 0.0
-        for f in range(graph.edge_start.size - 1):
+        for i in range(n):
+            f = i if flooding or iteration % 2 == 0 else n - 1 - i
+            if not flooding:
+                for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
+                    possible = _send_to_factor(graph, edge, likelihood, b) > -np.inf and possible
+            if not possible:
+                return iteration + 1, -1.0
             _factor_messages(graph, f, tables, row, maximise, b)
             for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
-                moved = _commit(graph, edge, b.new[edge - graph.edge_start[f]], damping, b)
-                if moved < 0.0:
-                    return iteration + 1, -1.0
+                moved = _commit(graph, edge, edge - graph.edge_start[f], damping, b)
+                possible = moved >= 0.0 and possible
                 change = max(change, moved)
+        if not possible:
+            return iteration + 1, -1.0
         if change <= tolerance:
             return iteration + 1, change
     return max_iter, change
@@ -338,12 +360,12 @@ def _by_residual(graph, tables, row, likelihood, maximise, damping, max_iter, to
         if priority[f] <= tolerance:
             return 1 + update // n, priority[f]
         for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
-            if not _send_to_factor(graph, edge, likelihood, b):
+            if _send_to_factor(graph, edge, likelihood, b) == -np.inf:
                 return 1 + update // n, -1.0
         _factor_messages(graph, f, tables, row, maximise, b)
         still = 0.0  # what damping has held back
         for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
-            moved = _commit(graph, edge, b.new[edge - graph.edge_start[f]], damping, b)
+            moved = _commit(graph, edge, edge - graph.edge_start[f], damping, b)
             if moved < 0.0:
                 return 1 + update // n, -1.0
             still = max(still, moved * damping / (1.0 - damping))
@@ -366,7 +388,10 @@ def _begin(graph, likelihood, afresh, b):
     """Uniform messages, or those of the run before where they leave all states possible; observed states."""
     for edge in range(graph.edge_variable.size):
         begin, end = graph.message_start[edge], graph.message_start[edge + 1]
-        if afresh or b.to_variable[begin:end].min() == -np.inf:
+        again = afresh
+        for i in range(begin, end):
+            again = again or b.to_variable[i] == -np.inf
+        if again:
             b.value[begin:end] = 1.0 / (end - begin)
             b.to_variable[begin:end] = -np.log(end - begin)
     for v in range(graph.cards.size):
@@ -381,9 +406,10 @@ def _begin(graph, likelihood, afresh, b):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _bethe(graph, tables, row, likelihood, b):
-    """Fill b.belief; the Bethe estimate of log Z: the sum of log Z_v and log Z_f less that of log Z_e over the edges.
+    """Fill b.belief; the Bethe estimate of log Z: the sum of log Z_f less that of log Z_v for all its edges but one.
 
-    Each message occurs once in a Z that is added and once in one that is subtracted, so their scale does not matter.
+    Z_v is taken from each log Z_f edge by edge, as the sums alone may be too large to subtract. The messages of
+    variables count with their scales, those of factors are in both and may have any.
     """
     log_z = 0.0
     for v in range(graph.cards.size):
@@ -392,21 +418,22 @@ def _bethe(graph, tables, row, likelihood, b):
         for edge in graph.near[graph.near_start[v] : graph.near_start[v + 1]]:
             for s in range(graph.cards[v]):
                 b.belief[first + s] += b.to_variable[graph.message_start[edge] + s]
-        log_z += _normalise(b.belief, first, end)
+        b.log_sum[v] = _normalise(b.belief, first, end)
+        log_z += b.log_sum[v]
     for f in range(graph.edge_start.size - 1):
-        for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
-            _send_to_factor(graph, edge, likelihood, b)
-            at, end = graph.message_start[edge], graph.message_start[edge + 1]
-            log_z -= _log_dot(b.to_variable, at, b.to_factor, at, end - at)
-        _factor_messages(graph, f, tables, row, False, b)
-        at, end = graph.message_start[graph.edge_start[f]], graph.message_start[graph.edge_start[f] + 1]
-        log_z += _log_dot(b.new[0], 0, b.to_factor, at, end - at)
+        first = graph.edge_start[f]
+        for edge in range(first, graph.edge_start[f + 1]):
+            log_z += _send_to_factor(graph, edge, likelihood, b) - b.log_sum[graph.edge_variable[edge]]
+        log_z += _factor_messages(graph, f, tables, row, False, b)
+        for s in range(graph.cards[graph.edge_variable[first]]):  # the sum over the first axis closes that over all
+            b.new[0, s] += b.to_factor[graph.message_start[first] + s]
+        log_z += _normalise(b.new[0], 0, graph.cards[graph.edge_variable[first]])
     return log_z
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run(
-    graph, tables, likelihood, maximise, residual, damping, max_iter, tolerance, b, beliefs, rounds, changes, log_z
+    graph, tables, likelihood, maximise, schedule, damping, max_iter, tolerance, b, beliefs, rounds, changes, log_z
 ):
     """Propagate once for each row and component of ``likelihood`` (rows, components, states), which are logs.
 
@@ -420,10 +447,13 @@ def run(
         for j in range(likelihood.shape[1]):
             given = likelihood[row, j]
             _begin(graph, given, j == 0, b)
-            if residual:
+            if schedule == RESIDUAL:
                 count, change = _by_residual(graph, tables, line, given, maximise, damping, max_iter, tolerance, b)
             else:
-                count, change = _flood(graph, tables, line, given, maximise, damping, max_iter, tolerance, b)
+                flooding = schedule == FLOODING
+                count, change = _in_turn(
+                    graph, tables, line, given, maximise, flooding, damping, max_iter, tolerance, b
+                )
             total = -np.inf
             if change >= 0.0:
                 total = _bethe(graph, tables, line, given, b)  # finds variables without a possible state, too

@@ -109,7 +109,8 @@ class TargetPosterior:
             linked = [(v,) for v in self.targets if v not in piece.isolated]
             beliefs = piece.plan.engine.beliefs(piece.linked, linked)
             of_linked = dict(zip(linked, beliefs.log_marginals, strict=True))
-            weights = sum((one.log_z for one in piece.isolated.values()), start=self.log_weights)
+            impossible = np.where(np.isneginf(piece.constant), -np.inf, 0.0)[:, None]
+            weights = sum((one.log_z for one in piece.isolated.values()), start=self.log_weights + impossible)
             total = weights + beliefs.log_z
             components = normalised(total, axis=1)
             possible = np.isfinite(total.max(axis=1, keepdims=True))

@@ -17,11 +17,12 @@ from scipy.sparse import issparse
 
 from bntk.data.coding import CodedColumn, check_column_names
 from bntk.data.columns import code_column, columns_of_frame
-from bntk.data.table import Table, code_dtype
+from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states, is_missing, plain_state
 from bntk.errors import DataError
 
 Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -137,17 +138,24 @@ def read_labels(Y: Any, n_rows: int | None = None, missing: bool = False) -> tup
         coded = code_column(name, column)
         classes.append(_classes(name, coded))
         codes[j] = _look_up(name, coded, classes[j])
-        holes = np.flatnonzero(codes[j] == len(classes[j]))
-        if holes.size and not missing:
+        absent = np.flatnonzero(codes[j] == len(classes[j]))
+        if absent.size and not missing:
             raise ValueError(
-                f"Input Y contains NaN or None: the label of {name!r} in row {holes[0]} is missing; leave such rows out"
+                f"Input Y contains NaN or None: the label of {name!r} in row {absent[0]} is missing; leave such rows out"
             )
     return Labels(tuple(name for name, _ in columns), tuple(classes), frame), codes
 
 
-def targets_table(codes: NDArray[Any], variables: Sequence[Variable]) -> Table:
-    """Codes of labels as a table."""
-    return Table._make(codes.astype(code_dtype(variables)), variables)
+def pair_counts(codes: NDArray[Any], cards: Sequence[int], weights: Floats | None = None) -> Floats:
+    """How often each two labels occur together, for all labels of all class variables; missing ones do not count.
+
+    Examples
+    --------
+    >>> pair_counts(np.array([[0, 1, 1], [1, 0, 2]]), [2, 2]).tolist()
+    [[1.0, 0.0, 0.0, 1.0], [0.0, 2.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]]
+    """
+    seen = np.array([row == k for row, card in zip(codes, cards, strict=True) for k in range(card)], dtype=np.float64)
+    return np.asarray((seen if weights is None else seen * weights) @ seen.T)
 
 
 # ---- columns and their labels ------------------------------------------------------------------------------------
