@@ -51,12 +51,15 @@ class LaneEngine(TreeRows):
         self.collecting = shape.collecting._replace(values=values)
         self.distributing = shape.distributing._replace(values=values)
         vector = np.array([*self.layout.vector, self.cards.sum()], dtype=np.int64)
+        # Place, size and column of each output, or of the root's table.
+        results = (self.layout.out or self.layout.up[:1], np.diff(self._ends), self._ends[:-1])
+        self._results = np.array(results, dtype=np.int64).T.copy()
         self._passes = (self.cards, vector, self.collecting, self.distributing, self.messages)
 
-    def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None:
+    def _run(self, codes: Codes, span: Span, out: Floats, log_z: Floats) -> None:
         from bntk.inference.exact.lane_kernels import run_block
 
-        run_block(codes, *span, self._passes, self.outward, False, tables, out, log_z, self._work())
+        run_block(codes, *span, self._passes, bool(self.layout.out), False, self._results, out, log_z, self._work())
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         from bntk.inference.exact.lane_kernels import explain_block
@@ -131,7 +134,7 @@ def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], possible: Sequence
     table_start, n_reads, gates, place_start, filled = [0], [], [], [], 0
     for visit in visits:
         clique = tuple(sorted(tree.cliques[visit.clique]))
-        uses = visit.reads + visit.writes
+        uses = visit.uses
         for use in uses:
             grid = np.arange(tree.entries(use.scope), dtype=np.int32).reshape([tree.cards[v] for v in use.scope])
             whole = np.broadcast_to(expanded(grid, use.scope, clique), [tree.cards[v] for v in clique])
