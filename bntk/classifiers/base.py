@@ -84,7 +84,7 @@ class RowReader(ClassifierMixin, BaseEstimator):
 
         It then predicts, explains and learns on (``partial_fit``) as before, to the last bit. A crash on the way leaves
         the old file as it was. A parameter that a file cannot hold, such as a score of your own, is left out if it only
-        matters for fitting; ``fit`` then asks for it. A ``base`` of another package is refused.
+        matters for fitting; ``fit`` then asks for it. An ``estimator`` of another package is refused.
 
         Examples
         --------
