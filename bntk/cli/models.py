@@ -27,7 +27,7 @@ SHARED = {
     "numeric": "numeric",
     "bins": "n_bins",
     "missing": "missing",
-    "base": "base",
+    "base": "estimator",
 }
 DEFAULT, DEFAULT_MULTI = "tan", "mdbnc"
 
@@ -104,11 +104,11 @@ def _classifier(
 ) -> Any:
     kind = _kind(spec, MULTI_CLASSIFIERS if training.several else CLASSIFIERS)
     parameters, known = _parameters(spec, kind, shared, seed, used)
-    if "base" in known:  # made of classifiers with one class, which take what is left of the options
-        base = shared.get("base") or ModelSpec(DEFAULT)
+    if "estimator" in known:  # made of classifiers with one class, which take what is left of the options
+        base = shared.get("estimator") or ModelSpec(DEFAULT)
         one_class = _kind(base, CLASSIFIERS)
         rest = {name: value for name, value in shared.items() if name not in known}
-        parameters["base"] = one_class(**_parameters(base, one_class, rest, seed, used)[0])
+        parameters["estimator"] = one_class(**_parameters(base, one_class, rest, seed, used)[0])
     if "space" in known and (constraints or "max_parents" in shared):
         from bntk.learning.space import named as spaces
 
