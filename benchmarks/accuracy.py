@@ -27,8 +27,8 @@ Maker = Callable[[], object]
 CLASSIFIERS: dict[str, tuple[str, Maker]] = {
     "NB": ("NaiveBayes", lambda: bntk.NaiveBayes()),
     "TAN": ("BN-TAN-ENTROPY", lambda: bntk.TAN()),
-    "TAN-aic": ("BN-TAN-BAYES", lambda: bntk.TAN(score="aic")),
-    "TAN-state": ("BN-TAN-BAYES", lambda: bntk.TAN(score="aic", missing="state")),
+    "TAN-aic": ("BN-TAN-BAYES", lambda: bntk.TAN(criterion="aic")),
+    "TAN-state": ("BN-TAN-BAYES", lambda: bntk.TAN(criterion="aic", missing="state")),
     "AODE": ("AODE", lambda: bntk.AODE()),
     "WAODE": ("WAODE", lambda: bntk.AODE(weights="mi")),
     "KDB1": ("BN-K2-P2", lambda: bntk.KDB(1)),

@@ -214,7 +214,7 @@ class Result(NamedTuple):
 def classifiers(prior: float | str, candidates: int | None, only: set[str] | None) -> list[tuple[str, str, Any]]:
     plain = [("NB", "", bntk.NaiveBayes(prior=prior)), ("TAN", "", bntk.TAN(prior=prior))]
     selective = [
-        (kind.__name__, name, kind(score=score, prior=prior, candidates=candidates))
+        (kind.__name__, name, kind(criterion=score, prior=prior, candidates=candidates))
         for name, score in SCORES.items()
         for kind in (bntk.STAN, bntk.STAND)
     ]

@@ -3,14 +3,11 @@
 Names are imported when they are first used, so ``import bntk`` costs next to nothing.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 __version__ = "0.1.0.dev0"
 
-# Public name -> where it lives ("module:attribute", or a module alone).
+# Public name -> where it lives ("module:attribute", or a module alone). Classifiers are found by themselves.
 _LAZY = {
     "Variable": "bntk.data.variable:Variable",
     "Table": "bntk.data.table:Table",
@@ -21,35 +18,6 @@ _LAZY = {
     "BayesianNetwork": "bntk.network:BayesianNetwork",
     "NoisyMax": "bntk.noisy:NoisyMax",
     "NoisyOr": "bntk.noisy:NoisyOr",
-    **{
-        name: f"bntk.classifiers:{name}"
-        for name in (
-            "A2DE",
-            "AMODE",
-            "AODE",
-            "AWNB",
-            "MANB",
-            "MDBNC",
-            "WANBIA",
-            "NaiveBayes",
-            "TAN",
-            "FAN",
-            "BAN",
-            "BayesNetClassifier",
-            "KDB",
-            "SelectiveKDB",
-            "SPODE",
-            "STAN",
-            "STAND",
-            "SemiNaiveBayes",
-            "BayesianChain",
-            "BinaryRelevance",
-            "ChainEnsemble",
-            "CircularChain",
-            "ClassifierChain",
-            "LabelPowerset",
-        )
-    },
     "classifiers": "bntk.classifiers",
     "Discretizer": "bntk.data.discretizer:Discretizer",
     "cuts": "bntk.data.cuts",
@@ -59,9 +27,6 @@ _LAZY = {
     "learn": "bntk.learning.learn:learn",
     "learn_structure": "bntk.learning.learn:learn_structure",
     "bootstrap_strengths": "bntk.learning.search.bootstrap:bootstrap_strengths",
-    "relevant_findings": "bntk.inference.decisions:relevant_findings",
-    "sensitivity": "bntk.inference.decisions:sensitivity",
-    "value_of_information": "bntk.inference.decisions:value_of_information",
     "load": "bntk.io:load",
     "n_threads": "bntk._threads:n_threads",
     "set_threads": "bntk._threads:set_threads",
@@ -83,9 +48,7 @@ _LAZY = {
     "viz": "bntk.viz",
 }
 
-__all__ = [*_LAZY, "__version__"]
-
-if TYPE_CHECKING:
+if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all the same
     from bntk import classifiers as classifiers
     from bntk import datasets as datasets
     from bntk import errors as errors
@@ -97,30 +60,30 @@ if TYPE_CHECKING:
     from bntk import viz as viz
     from bntk._threads import n_threads as n_threads
     from bntk._threads import set_threads as set_threads
-    from bntk.classifiers import A2DE as A2DE
-    from bntk.classifiers import AMODE as AMODE
-    from bntk.classifiers import AODE as AODE
-    from bntk.classifiers import AWNB as AWNB
-    from bntk.classifiers import BAN as BAN
-    from bntk.classifiers import FAN as FAN
-    from bntk.classifiers import KDB as KDB
-    from bntk.classifiers import MANB as MANB
-    from bntk.classifiers import MDBNC as MDBNC
-    from bntk.classifiers import SPODE as SPODE
-    from bntk.classifiers import STAN as STAN
-    from bntk.classifiers import STAND as STAND
-    from bntk.classifiers import TAN as TAN
-    from bntk.classifiers import WANBIA as WANBIA
-    from bntk.classifiers import BayesianChain as BayesianChain
-    from bntk.classifiers import BayesNetClassifier as BayesNetClassifier
-    from bntk.classifiers import BinaryRelevance as BinaryRelevance
-    from bntk.classifiers import ChainEnsemble as ChainEnsemble
-    from bntk.classifiers import CircularChain as CircularChain
-    from bntk.classifiers import ClassifierChain as ClassifierChain
-    from bntk.classifiers import LabelPowerset as LabelPowerset
-    from bntk.classifiers import NaiveBayes as NaiveBayes
-    from bntk.classifiers import SelectiveKDB as SelectiveKDB
-    from bntk.classifiers import SemiNaiveBayes as SemiNaiveBayes
+    from bntk.classifiers.augmented import BAN as BAN
+    from bntk.classifiers.augmented import FAN as FAN
+    from bntk.classifiers.augmented import TAN as TAN
+    from bntk.classifiers.averaged import A2DE as A2DE
+    from bntk.classifiers.averaged import AODE as AODE
+    from bntk.classifiers.dependence import KDB as KDB
+    from bntk.classifiers.dependence import SPODE as SPODE
+    from bntk.classifiers.dependence import SelectiveKDB as SelectiveKDB
+    from bntk.classifiers.general import BayesNetClassifier as BayesNetClassifier
+    from bntk.classifiers.multidim.amode import AMODE as AMODE
+    from bntk.classifiers.multidim.chains import BayesianChain as BayesianChain
+    from bntk.classifiers.multidim.chains import CircularChain as CircularChain
+    from bntk.classifiers.multidim.chains import ClassifierChain as ClassifierChain
+    from bntk.classifiers.multidim.ensembles import ChainEnsemble as ChainEnsemble
+    from bntk.classifiers.multidim.networks import MDBNC as MDBNC
+    from bntk.classifiers.multidim.transform import BinaryRelevance as BinaryRelevance
+    from bntk.classifiers.multidim.transform import LabelPowerset as LabelPowerset
+    from bntk.classifiers.naive import NaiveBayes as NaiveBayes
+    from bntk.classifiers.seminaive import SemiNaiveBayes as SemiNaiveBayes
+    from bntk.classifiers.stan import STAN as STAN
+    from bntk.classifiers.stan import STAND as STAND
+    from bntk.classifiers.weighted import AWNB as AWNB
+    from bntk.classifiers.weighted import MANB as MANB
+    from bntk.classifiers.weighted import WANBIA as WANBIA
     from bntk.cpt import CPT as CPT
     from bntk.data import cuts as cuts
     from bntk.data.discretizer import Discretizer as Discretizer
@@ -129,9 +92,6 @@ if TYPE_CHECKING:
     from bntk.data.table import Table as Table
     from bntk.data.variable import Variable as Variable
     from bntk.graph.dag import DAG as DAG
-    from bntk.inference.decisions import relevant_findings as relevant_findings
-    from bntk.inference.decisions import sensitivity as sensitivity
-    from bntk.inference.decisions import value_of_information as value_of_information
     from bntk.io import load as load
     from bntk.learning import priors as priors
     from bntk.learning import scores as scores
@@ -152,10 +112,23 @@ if TYPE_CHECKING:
     from bntk.noisy import NoisyOr as NoisyOr
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+def _places() -> dict[str, str]:
+    """Where each public name lives."""
+    from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
+
+    found = {**CLASSIFIERS.classes, **MULTI_CLASSIFIERS.classes}
+    return {**_LAZY, **{name: f"{place.module}:{name}" for name, place in found.items()}}
+
+
+def __getattr__(name: str) -> object:
+    import importlib
+
+    if name == "__all__":
+        return [*_places(), "__version__"]
+    place = _LAZY.get(name) or (None if name.startswith("_") else _places().get(name))
+    if place is None:
         raise AttributeError(f"module 'bntk' has no attribute {name!r}")
-    module, _, attribute = _LAZY[name].partition(":")
+    module, _, attribute = place.partition(":")
     value = importlib.import_module(module)
     if attribute:
         value = getattr(value, attribute)
@@ -164,4 +137,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted([*_places(), "__version__"])

@@ -8,22 +8,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-_SHOWN: ContextVar[bool] = ContextVar("progress_shown", default=False)
+#: Whether searches show their progress without being told.
+SHOWN: ContextVar[bool] = ContextVar("progress_shown", default=False)
 
 
 @contextmanager
 def showing_progress(shown: bool = True) -> Iterator[None]:
     """Inside, searches show their progress without being told: those of a classifier, which has no such option."""
-    token = _SHOWN.set(shown)
+    token = SHOWN.set(shown)
     try:
         yield
     finally:
-        _SHOWN.reset(token)
-
-
-def progress_shown() -> bool:
-    """Whether searches are to show their progress."""
-    return _SHOWN.get()
+        SHOWN.reset(token)
 
 
 def progress_bar(shown: bool, *iterable: Any, **options: Any) -> Any:

@@ -8,6 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+__all__ = [
+    "BntkError",
+    "BntkWarning",
+    "CycleError",
+    "DataError",
+    "GraphError",
+    "ImpossibleEvidence",
+    "ImpossibleRowsWarning",
+    "NetworkError",
+    "NormalisationWarning",
+    "ParseError",
+    "SpaceError",
+    "TooLargeError",
+    "UnknownNameError",
+    "UnseenStateWarning",
+]
+
 
 class BntkError(Exception):
     """The base of all errors of this package."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bntk.cpt import CPT, LocalDistribution
-from bntk.data.variable import Variable, format_states
+from bntk.data.variable import State, Variable, format_states
 from bntk.errors import NetworkError, UnknownNameError
 from bntk.graph.dag import DAG
 
@@ -19,14 +20,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bntk.data.table import Table
-    from bntk.inference.exact.program import Plan
+    from bntk.inference.choose import EngineName, Options
+    from bntk.inference.decisions import Sensitivity
+    from bntk.inference.plan import Plan
+    from bntk.inference.query import Question
     from bntk.inference.results import Distribution, Explanation, Marginals
     from bntk.learning.em import EMResult
     from bntk.learning.priors import Prior
     from bntk.learning.search.base import SearchResult
+    from bntk.learning.structural_em import StructuralEMResult
 
-#: Keys of the cache that hold reports of learning.
-_REPORTS = frozenset({"search_result", "em_result", "structural_em_result"})
+    Report: TypeAlias = SearchResult | EMResult | StructuralEMResult
 
 
 class BayesianNetwork:
@@ -41,6 +45,8 @@ class BayesianNetwork:
         :class:`NoisyOr`). Parent axes may come in any order; they are put in the order of the nodes.
     prior : Prior, optional
         What the parameters were estimated with; kept for :meth:`update`.
+    prior_counts : mapping, optional
+        Counts that this prior needs beside those of the families, by the names of their variables; for :meth:`update`.
     positions : mapping, optional
         Where nodes are drawn, ``{name: (x, y)}``, in units of the file or program that they are from.
 
@@ -56,20 +62,37 @@ class BayesianNetwork:
     -2.1611
     """
 
+    _report: Report | None = None
+
     def __init__(
         self,
         dag: DAG | str,
         cpts: Iterable[LocalDistribution] | Mapping[str, LocalDistribution],
         *,
         prior: Prior | None = None,
+        prior_counts: Mapping[tuple[str, ...], NDArray[Any]] | None = None,
         positions: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
         self._dag = DAG.parse(dag) if isinstance(dag, str) else dag
         self._cpts = _ordered_cpts(self._dag, cpts)
-        self._prior = prior
+        self._prior, self._prior_counts = prior, dict(prior_counts or {})
         self._positions = None if positions is None else _checked_positions(self._dag, positions)
-        # What upper layers derive from this network and want to keep, by their own keys.
+        # What upper layers derive from this network and want to keep, by their own keys; it can be computed again.
         self._cache: dict[Any, Any] = {}
+
+    @classmethod
+    def _trusted(cls, dag: DAG, cpts: Iterable[CPT], **parts: Any) -> BayesianNetwork:
+        """A network of tables that are known to fit the structure, in the order of its nodes."""
+        network = object.__new__(cls)
+        network._dag, network._cpts, network._cache = dag, tuple(cpts), {}
+        network._prior, network._prior_counts = parts.get("prior"), dict(parts.get("prior_counts") or {})
+        network._positions = parts.get("positions")
+        return network
+
+    def _with_cpts(self, cpts: Iterable[CPT]) -> BayesianNetwork:
+        """This network with other numbers in its tables, which have the same variables."""
+        parts = {"prior": self._prior, "prior_counts": self._prior_counts, "positions": self._positions}
+        return BayesianNetwork._trusted(self._dag, cpts, **parts)
 
     @classmethod
     def from_cpts(cls, cpts: Iterable[LocalDistribution]) -> BayesianNetwork:
@@ -113,21 +136,42 @@ class BayesianNetwork:
         return self._prior
 
     @property
+    def prior_counts(self) -> Mapping[tuple[str, ...], NDArray[Any]]:
+        """The counts that the prior needs beside those of the families, by the names of their variables."""
+        return self._prior_counts
+
+    @property
     def positions(self) -> dict[str, tuple[float, float]] | None:
         """Where nodes are drawn, (x, y) by name, as a file said; not all need to have one. None if nothing is known."""
         return None if self._positions is None else dict(self._positions)
 
     @property
-    def search_result(self) -> SearchResult | None:
-        """How :func:`bntk.learn` found the structure (score, trace, families evaluated, seconds); else None."""
-        found: SearchResult | None = self._cache.get("search_result")
-        return found
+    def report(self) -> Report | None:
+        """How the network was learned, or None if it was not, or only by counting (:func:`bntk.fit`).
 
-    @property
-    def em_result(self) -> EMResult | None:
-        """How :func:`bntk.fit_em` came to the tables (log-likelihoods, iterations, convergence); else None."""
-        found: EMResult | None = self._cache.get("em_result")
-        return found
+        - from :func:`bntk.learn`, a :class:`~bntk.search.SearchResult`: score, trace, families evaluated, seconds;
+        - from :func:`bntk.fit_em`, an ``EMResult``: log-likelihood, iterations, convergence;
+        - from :func:`bntk.structural_em`, a ``StructuralEMResult``: objective, rounds, and the report of its last EM.
+
+        It is that of the call that made this network. So a structure that was found by a search and then fitted by EM
+        has the report of EM, and the report of the search stays with the network that the search returned. Networks
+        that methods derive from this one, such as :meth:`update`, have none. It is kept by pickling, not by
+        :meth:`save`.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> found = bntk.learn(bntk.datasets.sprinkler().sample(500, seed=1), "bic")
+        >>> found.report.exact, bntk.datasets.sprinkler().report
+        (True, None)
+        """
+        return self._report
+
+    def _with_report(self, report: Report) -> BayesianNetwork:
+        """The same network, with a report of how it was learned."""
+        twin = copy.copy(self)
+        twin._report = report
+        return twin
 
     def variable(self, name: str) -> Variable:
         """The variable of that name."""
@@ -144,7 +188,9 @@ class BayesianNetwork:
 
     # ---- data ------------------------------------------------------------------------------------------------
 
-    def log_likelihood(self, data: Any, *, max_entries: int | None = None) -> float:
+    def log_likelihood(
+        self, data: Any, *, engine: EngineName = "exact", max_entries: int | None = None, **settings: Any
+    ) -> float:
         """Sum over the rows of log P(row), in nats.
 
         Parameters
@@ -152,13 +198,17 @@ class BayesianNetwork:
         data : Table, data frame, mapping of columns
             Coded against this network's states; columns that the network does not have are ignored. Missing cells
             are summed out, so that P(row) is the probability of the observed ones. Every column must be there.
-        max_entries : int, optional
-            The clique entries that exact inference may need for rows with missing cells.
+        engine, max_entries, **settings
+            For rows with missing cells, as for :meth:`query`; Gibbs sampling has no probability of a row.
         """
-        return float(self.row_log_likelihood(data, max_entries=max_entries).sum())
+        return float(self.row_log_likelihood(data, engine=engine, max_entries=max_entries, **settings).sum())
 
-    def row_log_likelihood(self, data: Any, *, max_entries: int | None = None) -> NDArray[np.float64]:
+    def row_log_likelihood(
+        self, data: Any, *, engine: EngineName = "exact", max_entries: int | None = None, **settings: Any
+    ) -> NDArray[np.float64]:
         """log P(observed cells of the row) for each row of the data; -inf where a row is impossible.
+
+        The parameters are those of :meth:`log_likelihood`.
 
         Examples
         --------
@@ -167,12 +217,18 @@ class BayesianNetwork:
         >>> np.exp(bntk.datasets.sprinkler().row_log_likelihood(rows)).round(3)
         array([0.324, 0.7  ])
         """
-        from bntk.inference.likelihood import row_log_likelihood
+        from bntk.inference.rows import row_log_likelihood
 
-        return row_log_likelihood(self, data, **_limits(max_entries))
+        return row_log_likelihood(self, data, _options(engine, max_entries, settings))
 
     def posterior(
-        self, data: Any, targets: str | Sequence[str], *, max_entries: int | None = None
+        self,
+        data: Any,
+        targets: str | Sequence[str],
+        *,
+        engine: EngineName = "exact",
+        max_entries: int | None = None,
+        **settings: Any,
     ) -> pd.DataFrame | dict[str, pd.DataFrame]:
         """The posterior of each target given each row's observed cells: a whole table at once.
 
@@ -184,8 +240,8 @@ class BayesianNetwork:
         ----------
         data : Table, data frame, mapping of columns
         targets : str or sequence of str
-        max_entries : int, optional
-            The clique entries that exact inference may need.
+        engine, max_entries, **settings
+            As for :meth:`query`. Samples are drawn for each kind of row, which takes time.
 
         Returns
         -------
@@ -205,7 +261,7 @@ class BayesianNetwork:
         """
         from bntk.inference.rows import posterior
 
-        return posterior(self, data, targets, **_limits(max_entries))
+        return posterior(self, data, targets, _options(engine, max_entries, settings))
 
     def impute(
         self,
@@ -213,7 +269,9 @@ class BayesianNetwork:
         how: Literal["mpe", "mode", "sample"] = "mpe",
         seed: int = 0,
         *,
+        engine: EngineName = "exact",
         max_entries: int | None = None,
+        **settings: Any,
     ) -> Table:
         """The data with every missing cell filled in from the observed cells of its row.
 
@@ -226,8 +284,8 @@ class BayesianNetwork:
             states need not go together. "sample": a draw from the joint posterior of the missing cells.
         seed : int
             For "sample": the same seed gives the same draws.
-        max_entries : int, optional
-            The clique entries that exact inference may need.
+        engine, max_entries, **settings
+            As for :meth:`query`. Sampling engines have no most probable completion.
 
         Returns
         -------
@@ -245,7 +303,7 @@ class BayesianNetwork:
         """
         from bntk.inference.rows import impute
 
-        return impute(self, data, how, seed, **_limits(max_entries))
+        return impute(self, data, how, seed, _options(engine, max_entries, settings))
 
     def sample(
         self,
@@ -277,7 +335,7 @@ class BayesianNetwork:
 
         return updated(self, data)
 
-    # ---- questions -------------------------------------------------------------------------------------------
+    # ---- queries ---------------------------------------------------------------------------------------------
 
     def query(
         self,
@@ -285,7 +343,9 @@ class BayesianNetwork:
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
         *,
+        engine: EngineName = "exact",
         max_entries: int | None = None,
+        **settings: Any,
     ) -> Distribution:
         """The joint posterior of one or several variables.
 
@@ -300,14 +360,23 @@ class BayesianNetwork:
         soft : mapping, optional
             For a variable: a likelihood for each state, as a mapping or as an array in the order of the states. Only
             ratios matter for posteriors.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            "auto" is exact where that is within ``max_entries``, else loopy belief propagation. The others approximate,
+            by propagation, likelihood weighting or Gibbs sampling; ``report`` of the result says how it went. With
+            loopy propagation a joint distribution of several targets is found by the chain rule.
         max_entries : int, optional
-            The clique entries that exact inference may need; see :meth:`plan`.
+            The clique entries that exact inference may run through, given the evidence; 2**31 by default, which takes a
+            few seconds. See :meth:`plan`.
+        **settings
+            Of an engine that approximates: ``damping``, ``max_iter``, ``tolerance``, ``schedule`` for "loopy"
+            (:meth:`LoopyProgram.calibrate <bntk.inference.LoopyProgram.calibrate>`); ``n``, ``seed`` for "weighting";
+            ``n``, ``seed``, ``burn_in``, ``chains``, ``thin`` for "gibbs" (:func:`bntk.inference.gibbs`).
 
         Raises
         ------
         ImpossibleEvidence
             The evidence has probability zero; the message names findings that clash. In a large network only the part
-            that the targets depend on is looked at.
+            that the targets depend on is looked at. Not every approximation can tell.
         TooLargeError
             Before anything large is allocated.
 
@@ -327,16 +396,14 @@ class BayesianNetwork:
         yes   no   0.1858  ####
         yes   yes  0.0020
         """
-        from bntk.inference.query import query
-
-        return query(self, targets, given, soft, **_limits(max_entries))
+        return self._question(given, soft, engine, max_entries, settings).query(targets)
 
     def marginals(
         self,
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
         *,
-        engine: Literal["exact", "auto", "loopy", "weighting", "gibbs"] = "exact",
+        engine: EngineName = "exact",
         max_entries: int | None = None,
         **settings: Any,
     ) -> Marginals:
@@ -344,13 +411,9 @@ class BayesianNetwork:
 
         Parameters
         ----------
-        given, soft, max_entries
-            As for :meth:`query`.
-        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
-            "auto" is exact where the cliques fit ``max_entries``, else loopy belief propagation; the ``report`` of the
-            result says which it was and why. The others approximate, by propagation or by samples.
-        **settings
-            Options of an engine that approximates; see :mod:`bntk.inference.approximate.marginals`.
+        given, soft, engine, max_entries, **settings
+            As for :meth:`query`. The result of an engine that approximates has standard errors, or says whether it
+            converged (:class:`bntk.inference.Marginals`).
 
         Examples
         --------
@@ -361,18 +424,20 @@ class BayesianNetwork:
         sprinkler  no 0.5702  yes 0.4298
         rain       no 0.2921  yes 0.7079
         """
-        from bntk.inference.approximate.marginals import marginals_by
-
-        return marginals_by(engine, self, given, soft, settings, **_limits(max_entries))
+        return self._question(given, soft, engine, max_entries, settings).marginals()
 
     def probability(
         self,
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
         *,
+        engine: EngineName = "exact",
         max_entries: int | None = None,
+        **settings: Any,
     ) -> float:
         """The probability of the evidence; with likelihoods, their expected product.
+
+        The parameters are those of :meth:`query`; Gibbs sampling has no probability of the evidence.
 
         Examples
         --------
@@ -380,31 +445,36 @@ class BayesianNetwork:
         >>> round(bntk.datasets.asia().probability({"xray": "yes", "dysp": "yes"}), 4)
         0.0707
         """
-        return math.exp(self.log_probability(given, soft, max_entries=max_entries))
+        return math.exp(self.log_probability(given, soft, engine=engine, max_entries=max_entries, **settings))
 
     def log_probability(
         self,
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
         *,
+        engine: EngineName = "exact",
         max_entries: int | None = None,
+        **settings: Any,
     ) -> float:
         """The log of :meth:`probability`; -inf when the evidence is impossible."""
-        from bntk.inference.query import log_probability
-
-        return log_probability(self, given, soft, **_limits(max_entries))
+        return self._question(given, soft, engine, max_entries, settings).log_probability()
 
     def mpe(
         self,
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
         *,
+        engine: EngineName = "exact",
         max_entries: int | None = None,
+        **settings: Any,
     ) -> Explanation:
         """The most probable joint state of all variables that are not observed: the most probable explanation.
 
         It is a dict of states with ``probability`` and ``log_probability`` of all of them together given the evidence.
         The states that are most probable one by one (:meth:`marginals`) need not go together.
+
+        The parameters are those of :meth:`query`. Loopy propagation is max-product here: its states are probable ones,
+        and the most probable ones without loops. Engines that sample have no explanation.
 
         Examples
         --------
@@ -412,9 +482,7 @@ class BayesianNetwork:
         >>> bntk.datasets.sprinkler().mpe({"wet": "yes", "sprinkler": "yes"})
         {'cloudy': 'no', 'rain': 'no'} with probability 0.6472
         """
-        from bntk.inference.query import mpe
-
-        return mpe(self, given, soft, **_limits(max_entries))
+        return self._question(given, soft, engine, max_entries, settings).mpe()
 
     def map(
         self,
@@ -422,12 +490,14 @@ class BayesianNetwork:
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
         *,
+        engine: EngineName = "exact",
         max_entries: int | None = None,
+        **settings: Any,
     ) -> Explanation:
-        """The most probable joint state of some variables, all others summed out (marginal MAP), exactly.
+        """The most probable joint state of some variables, all others summed out (marginal MAP).
 
         Where other variables have to be summed out, the joint states of the targets are compared one by one, up to
-        2**24 of them. Targets that are observed are left out of the answer.
+        2**24 of them. Targets that are observed are left out of the answer. The parameters are those of :meth:`query`.
 
         Examples
         --------
@@ -435,9 +505,7 @@ class BayesianNetwork:
         >>> bntk.datasets.asia().map(["lung", "bronc"], {"dysp": "yes"})
         {'lung': 'no', 'bronc': 'yes'} with probability 0.7689
         """
-        from bntk.inference.query import marginal_map
-
-        return marginal_map(self, targets, given, soft, **_limits(max_entries))
+        return self._question(given, soft, engine, max_entries, settings).map(targets)
 
     def jeffrey(
         self,
@@ -445,7 +513,9 @@ class BayesianNetwork:
         beliefs: Mapping[str, Any],
         given: Mapping[str, Any] | None = None,
         *,
+        engine: EngineName = "exact",
         max_entries: int | None = None,
+        **settings: Any,
     ) -> Distribution:
         """The posterior of the targets once the belief about other variables has changed: Jeffrey's rule.
 
@@ -461,8 +531,8 @@ class BayesianNetwork:
             For a variable, a probability for each state: a mapping, or an array in the order of the states.
         given : mapping, optional
             Evidence on other variables, as for :meth:`query`.
-        max_entries : int, optional
-            The clique entries that exact inference may need.
+        engine, max_entries, **settings
+            As for :meth:`query`; beliefs about several variables are fitted by exact inference alone.
 
         Examples
         --------
@@ -476,16 +546,16 @@ class BayesianNetwork:
         ----------
         R. C. Jeffrey (1965). The Logic of Decision. McGraw-Hill.
         """
-        from bntk.inference.query import jeffrey
-
-        return jeffrey(self, targets, beliefs, given, **_limits(max_entries))
+        return self._question(given, None, engine, max_entries, settings).jeffrey(targets, beliefs)
 
     def plan(
         self,
         targets: str | Sequence[str] | None = None,
         given: Mapping[str, Any] | Iterable[str] | None = None,
+        *,
+        max_entries: int | None = None,
     ) -> Plan:
-        """What a question will cost, before anything is run: cliques, table sizes, memory, operations.
+        """What a query will cost and which engine will run it: cliques, table sizes, memory, operations.
 
         Parameters
         ----------
@@ -493,6 +563,8 @@ class BayesianNetwork:
             As for :meth:`query`; without, the plan is for :meth:`marginals`, :meth:`mpe` and whole tables.
         given : mapping, or names of the observed variables, optional
             Evidence shrinks the tables: the plan says what is left of them beside what there is without.
+        max_entries : int, optional
+            As for :meth:`query`. The plan of a network that is too large for exact inference says so.
 
         Examples
         --------
@@ -500,12 +572,160 @@ class BayesianNetwork:
         >>> bntk.datasets.asia().plan().n_cliques
         6
         >>> plan = bntk.datasets.asia().plan(given={"smoke": "yes", "bronc": "no"})
-        >>> plan.total_entries, plan.open_entries
-        (40, 26)
+        >>> plan.total_entries, plan.open_entries, plan.engine
+        (40, 26, 'numpy')
         """
-        from bntk.inference.query import plan
+        if given is not None and not isinstance(given, Mapping):
+            names = [given] if isinstance(given, str) else list(given)
+            given = {name: self.variable(name).states[0] for name in names}
+        return self._question(given, None, "exact", max_entries, {}).plan(targets)
 
-        return plan(self, targets, given)
+    def _question(
+        self,
+        given: Mapping[str, Any] | None,
+        soft: Mapping[str, Any] | None,
+        engine: EngineName,
+        max_entries: int | None,
+        settings: dict[str, Any],
+    ) -> Question:
+        from bntk.inference.query import Question
+
+        return Question(self, given, soft, _options(engine, max_entries, settings))
+
+    # ---- decisions -------------------------------------------------------------------------------------------
+
+    def value_of_information(
+        self, target: str, given: Mapping[str, Any] | None = None, candidates: Iterable[str] | None = None
+    ) -> pd.DataFrame:
+        """How much each variable that was not observed would tell about the target.
+
+        The value is the entropy of the target that observing the variable is expected to remove: their mutual
+        information given the evidence, I(target; variable | given), in nats (Jensen and Nielsen 2007, chapter 11). It
+        takes one calibration for each state of the target.
+
+        Parameters
+        ----------
+        target : str
+        given : mapping, optional
+            What is known, as for :meth:`query`.
+        candidates : iterable of str, optional
+            The variables that could be observed; all others by default.
+
+        Returns
+        -------
+        DataFrame
+            One row per variable, the most telling first, with the columns ``information`` and ``share``, the part of
+            the target's entropy that it would remove.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.asia().value_of_information("lung", {"dysp": "yes"}, ["xray", "bronc", "asia"]).round(4)
+                  information   share
+        variable
+        xray           0.2092  0.6317
+        bronc          0.0138  0.0416
+        asia           0.0000  0.0000
+        """
+        from bntk.inference.decisions import value_of_information
+
+        return value_of_information(self, target, given, candidates)
+
+    def relevant_findings(self, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
+        """How much each finding has moved the posterior of the target, all others being known.
+
+        Parameters
+        ----------
+        target : str
+        given : mapping
+            The findings, as for :meth:`query`.
+
+        Returns
+        -------
+        DataFrame
+            One row per finding, the most relevant first, with the columns ``finding``, ``divergence`` (of Kullback and
+            Leibler, in nats, of the posterior from the one without this finding) and ``change`` (the largest change of
+            a probability).
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.asia().relevant_findings("lung", {"xray": "yes", "smoke": "yes", "dysp": "no"}).round(3)
+                 finding  divergence  change
+        variable
+        xray         yes       0.732   0.394
+        dysp          no       0.093   0.212
+        smoke        yes       0.078   0.181
+        """
+        from bntk.inference.decisions import relevant_findings
+
+        return relevant_findings(self, target, given)
+
+    def sensitivity(
+        self,
+        target: str,
+        state: State,
+        given: Mapping[str, Any] | None = None,
+        *,
+        table: str,
+        entry: State,
+        parents: Mapping[str, State] | None = None,
+    ) -> Sensitivity:
+        """How a posterior depends on one entry of one table, the rest of its row changing in proportion.
+
+        Both P(target = state, given) and P(given) are linear in the entry (Coupé and van der Gaag 2002), so that two
+        calibrations, with the entry at 0 and at 1, tell all. Where the entry is 1 at present, the others have no
+        proportions and share the rest equally.
+
+        Parameters
+        ----------
+        target, state
+            P(target = state | given) is the posterior in question.
+        given : mapping, optional
+            As for :meth:`query`.
+        table : str
+            The variable whose table has the entry.
+        entry : state
+            The state of this variable.
+        parents : mapping, optional
+            A state for each of its parents.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> found = bntk.datasets.asia().sensitivity("lung", "yes", table="smoke", entry="yes")
+        >>> round(found.posterior, 4), round(found.derivative, 4)
+        (0.055, 0.09)
+        """
+        from bntk.inference.decisions import sensitivity
+
+        return sensitivity(self, target, state, given, table=table, entry=entry, parents=parents)
+
+    def sensitivities(self, target: str, state: State, given: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """The derivative of a posterior with respect to every entry of every table, as :meth:`sensitivity` defines it.
+
+        All come from two calibrations, by dP(given) / dtheta = P(child, parents, given) / theta. Entries that are 0 or
+        1 are left out: what the evidence says about an impossible state cannot be read off the posterior.
+
+        Returns
+        -------
+        DataFrame
+            The columns ``variable``, ``given`` (its parents), ``state``, ``p`` and ``derivative``; the largest
+            derivatives, of either sign, first.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.asia().sensitivities("lung", "yes", {"xray": "yes"}).head(4).round(4)
+          variable      given state     p  derivative
+        0     xray  either=no   yes  0.05     -4.1439
+        1     xray  either=no    no  0.95      4.1439
+        2      tub    asia=no   yes  0.01     -3.8554
+        3      tub    asia=no    no  0.99      3.8554
+        """
+        from bntk.inference.decisions import sensitivities
+
+        return sensitivities(self, target, state, given)
 
     def do(self, interventions: Mapping[str, Any]) -> BayesianNetwork:
         """The network in which some variables are set from outside, whatever their parents (Pearl's do-operator).
@@ -610,8 +830,7 @@ class BayesianNetwork:
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        # Reports of how the network was learned stay; what can be computed again does not.
-        return {**self.__dict__, "_cache": {k: v for k, v in self._cache.items() if k in _REPORTS}}
+        return {**self.__dict__, "_cache": {}}  # what can be computed again is not kept
 
     def __repr__(self) -> str:
         def plural(n: int, word: str) -> str:
@@ -641,9 +860,10 @@ def _checked_positions(dag: DAG, positions: Mapping[str, Sequence[float]]) -> di
     return {name: found[name] for name in dag.nodes if name in found}
 
 
-def _limits(max_entries: int | None) -> dict[str, int]:
-    """The limit as a keyword, when there is one: the default is the engine's."""
-    return {} if max_entries is None else {"max_entries": max_entries}
+def _options(engine: EngineName, max_entries: int | None, settings: dict[str, Any]) -> Options:
+    from bntk.inference.choose import options
+
+    return options(engine, max_entries, settings)
 
 
 def _as_cpt(local: LocalDistribution) -> CPT:

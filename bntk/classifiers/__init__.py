@@ -1,45 +1,20 @@
-"""Bayesian network classifiers: scikit-learn estimators, each a space, a score and a search of the core."""
+"""Bayesian network classifiers: scikit-learn estimators, each a space, a score and a search of the core.
 
-from bntk.classifiers.augmented import BAN, FAN, TAN
-from bntk.classifiers.averaged import A2DE, AODE
+The classes in the modules of this package and of ``multidim`` that declare a ``name`` are its classifiers; nothing else
+lists them.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
-from bntk.classifiers.dependence import KDB, SPODE, SelectiveKDB
-from bntk.classifiers.general import BayesNetClassifier
-from bntk.classifiers.multidim.amode import AMODE
-from bntk.classifiers.multidim.chains import BayesianChain, CircularChain, ClassifierChain
-from bntk.classifiers.multidim.ensembles import ChainEnsemble
-from bntk.classifiers.multidim.networks import MDBNC
-from bntk.classifiers.multidim.transform import BinaryRelevance, LabelPowerset
-from bntk.classifiers.naive import NaiveBayes
-from bntk.classifiers.seminaive import SemiNaiveBayes
-from bntk.classifiers.stan import STAN, STAND
-from bntk.classifiers.weighted import AWNB, MANB, WANBIA
 
-__all__ = [
-    "A2DE",
-    "AMODE",
-    "AODE",
-    "AWNB",
-    "BAN",
-    "FAN",
-    "KDB",
-    "MANB",
-    "MDBNC",
-    "SPODE",
-    "STAN",
-    "STAND",
-    "TAN",
-    "WANBIA",
-    "BayesClassifier",
-    "BayesNetClassifier",
-    "BayesianChain",
-    "BinaryRelevance",
-    "ChainEnsemble",
-    "CircularChain",
-    "ClassifierChain",
-    "LabelPowerset",
-    "NaiveBayes",
-    "NetworkClassifier",
-    "SelectiveKDB",
-    "SemiNaiveBayes",
-]
+globals().update(CLASSIFIERS.load() | MULTI_CLASSIFIERS.load())
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Whatever is declared."""
+
+
+__all__ = [*CLASSIFIERS.classes, *MULTI_CLASSIFIERS.classes, "BayesClassifier", "NetworkClassifier"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier
 from bntk.learning.scores import DecomposableScore, Score, by_name
 from bntk.learning.search import GreedyAdditions, Search, SuperparentAdditions
@@ -20,21 +19,19 @@ class TAN(StepwiseClassifier):
 
     Parameters
     ----------
-    score : str or Score, optional
-        What the structure maximises; by default the one that suits the search. For the spanning tree, ``"loglik"`` is
-        the conditional mutual information of Friedman et al., ``"bdeu"`` the Bayesian weights. For the other searches
-        the default is the accuracy in ten folds.
+    criterion : str or Score, optional
+        The score that the structure maximises. By default, ``"loglik"`` for the spanning tree (the conditional mutual
+        information of Friedman et al.; ``"bdeu"`` gives Bayesian weights), and the accuracy in ten folds for the other
+        searches.
     search : {"auto", "hc", "superparent"} or Search
-        ``"auto"`` is the spanning tree, which is exact, or ``"hc"`` for a score that is not a sum over families.
-        ``"hc"`` and ``"superparent"`` are TAN-HC and TAN-HCSP of Keogh and Pazzani (2002): arcs between features are
-        added to naive Bayes one by one as long as it pays, so that the result is a forest. ``"superparent"`` looks at
-        fewer arcs.
+        ``"auto"`` finds the best tree, exactly, as a maximum spanning tree; for a score that is not a sum over families
+        it is ``"hc"``. ``"hc"`` and ``"superparent"`` are TAN-HC and TAN-HCSP of Keogh and Pazzani (2002): arcs between
+        features are added to naive Bayes one by one as long as the score improves, so that the result is a forest;
+        ``"superparent"`` tries fewer arcs.
     epsilon : float
-        For ``"hc"`` and ``"superparent"``: the least gain of an arc, in units of the score.
+        For ``"hc"`` and ``"superparent"``: an arc must improve the score by at least this much.
     root : str, optional
-        A feature without a feature as parent; by default the first for a spanning tree.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The feature that has no other feature as parent; by default the first one for a spanning tree.
 
     Examples
     --------
@@ -49,16 +46,16 @@ class TAN(StepwiseClassifier):
     ['start', 'add either -> tub', 'add tub -> xray']
     """
 
+    name = "tan"
     root: str | None = None
 
-    def _own_searches(self) -> Mapping[str, Search]:
-        steps = {
-            "hc": GreedyAdditions(epsilon=self.epsilon, both_directions=False),
-            "superparent": SuperparentAdditions(epsilon=self.epsilon),
-        }
-        given: str | Score | None = self.__dict__["score"]
-        is_sum = given is None or isinstance(by_name(given), DecomposableScore)
-        return steps if is_sum else {"auto": steps["hc"], **steps}
+    def _own_search(self, name: str) -> Search | None:
+        if name == "superparent":
+            return SuperparentAdditions(epsilon=self.epsilon)
+        is_sum = self.criterion is None or isinstance(by_name(self.criterion), DecomposableScore)
+        if name == "hc" or (name == "auto" and not is_sum):
+            return GreedyAdditions(epsilon=self.epsilon, both_directions=False)
+        return None
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         if not isinstance(self._chosen_search(), StepwiseSearch):
@@ -71,19 +68,27 @@ class TAN(StepwiseClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FAN(NetworkClassifier):
-    """Forest-augmented naive Bayes: as :class:`TAN`, but without the arcs that do not pay.
+    """Forest-augmented naive Bayes: as :class:`TAN`, but only with arcs that improve the score.
 
     Parameters
     ----------
-    score : str or Score
-        A score that charges for parameters: ``"bic"``, ``"aic"``, ``"bdeu"`` ...
+    criterion : str or Score
+        The score that the structure maximises; one that penalises parameters, such as ``"bic"``, ``"aic"`` or
+        ``"bdeu"``.
     search : str or Search
-        ``"auto"`` is the best forest, exactly.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        ``"auto"`` finds the best forest, exactly.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> fan = bntk.FAN().fit(rows.drop(columns="lung"), rows["lung"])
+    >>> fan.dag_.parents("bronc"), fan.dag_.parents("asia")
+    (('smoke', 'lung'), ('lung',))
     """
 
-    score: str | Score = ScoreOption("bic")  # type: ignore[assignment]
+    name = "fan"
+    criterion: str | Score = "bic"
     search: str | Search = "auto"
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
@@ -96,15 +101,23 @@ class BAN(NetworkClassifier):
 
     Parameters
     ----------
-    score : str or Score
+    criterion : str or Score
+        The score that the structure maximises.
     search : str or Search
+        A search by name or as an object; ``"auto"`` chooses one that suits the number of features.
     max_parents : int, optional
-        The most parents of a feature, the class included.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The largest number of parents of a feature, the class included.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
+    >>> bntk.BAN(max_parents=2).fit(rows.drop(columns="lung"), rows["lung"]).dag_.parents("bronc")
+    ('smoke', 'lung')
     """
 
-    score: str | Score = ScoreOption("bdeu")  # type: ignore[assignment]
+    name = "ban"
+    criterion: str | Score = "bdeu"
     search: str | Search = "auto"
     max_parents: int | None = 3
 

@@ -22,11 +22,12 @@ from bntk.classifiers import averaged_kernels as kernels
 from bntk.classifiers.base import BayesClassifier
 from bntk.cpt import CPT
 from bntk.data.table import Table, code_dtype
-from bntk.data.variable import Variable
+from bntk.data.variable import Variable, names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import MAX_ENTRIES, PairTables, TableCounter
-from bntk.learning.parameters import posterior_mean
+from bntk.learning.information import mutual_information
+from bntk.learning.priors import Tables, posterior_mean
 from bntk.network import BayesianNetwork
 
 Floats = NDArray[np.float64]
@@ -208,8 +209,7 @@ class AveragedClassifier(BayesClassifier):
     def _take(self, counts: Counts) -> None:
         """Take counts, and make of them the tables of the ensemble and of those that stand in for it."""
         self._counts = counts
-        self._rule = self._dirichlet
-        class_table = posterior_mean(counts.pairs.class_counts, self._rule.alpha(self._class_variable, 1))
+        class_table = posterior_mean(counts.pairs.class_counts, self._prior.pseudo_count(self._class_variable, 1))
         class_cpt = CPT._trusted(self._class_variable, class_table, (), counts.pairs.class_counts)
         self._class_cpt = self._with_class_prior(class_cpt)
         self._ensembles = tuple(self._ensemble(n) for n in range(self._n_superparents, -1, -1))
@@ -222,7 +222,7 @@ class AveragedClassifier(BayesClassifier):
         first_contexts = _columns(sizes)
         joints = [self._counts.joint(member).reshape(-1, size) for member, size in zip(members, sizes, strict=True)]
         contexts = np.concatenate([np.zeros((len(self.classes_), 0)), *joints], axis=1)
-        seen = np.ones(len(members)) if self.weights is None or not n else [_mutual_information(t) for t in joints]
+        seen = np.ones(len(members)) if self.weights is None or not n else [mutual_information(t) for t in joints]
         with np.errstate(divide="ignore"):
             heads = [np.log(self._class_cpt.values[:, None] * self._given_class(member)).T for member in members]
         return Ensemble(
@@ -246,18 +246,25 @@ class AveragedClassifier(BayesClassifier):
             q = k * math.prod(features[other].n_states for other in member if other != v)
             shape = [1] * len(member)
             shape[position] = features[v].n_states
-            alpha = alpha + np.broadcast_to(self._rule.alpha(features[v], q), shape[position]).reshape(shape) / len(
-                member
-            )
+            cells = np.broadcast_to(self._prior.pseudo_count(features[v], q), shape[position])
+            alpha = alpha + cells.reshape(shape) / len(member)
         counts = self._counts.joint(member)
         return posterior_mean(counts.reshape(k, -1), np.broadcast_to(alpha, counts.shape[1:]).ravel())
 
     def _alpha(self, feature: int, q: int) -> Floats:
         """The pseudo-counts of a feature's table with q parent configurations, shape (n_classes, n_states)."""
-        variable, k = self._counts.pairs.variables[feature], len(self.classes_)
-        if self._backoff is None or q == k:
-            return np.broadcast_to(np.asarray(self._rule.alpha(variable, q), float), (k, variable.n_states))
-        return self._backoff.rows * posterior_mean(self._counts.joint((feature,)), self._rule.alpha(variable, k))
+        child, target = self._counts.pairs.variables[feature], self._class_variable
+        n_contexts = q // target.n_states
+        superparents = (Variable("superparents", range(n_contexts)),) if n_contexts > 1 else ()
+        family = (*superparents, target, child)
+        given_class: Tables = {(target.name, child.name): self._counts.joint((feature,))}
+        if any(names_of(smaller) not in given_class for smaller in self._prior.needed([family])):
+            raise ValueError(
+                f"{type(self).__name__} shrinks tables towards those given the class alone, which {self.prior!r} does "
+                "not: leave its given= empty"
+            )
+        (alpha,) = self._prior.pseudo_counts([family], given_class)
+        return np.broadcast_to(np.asarray(alpha, float), (1, target.n_states, child.n_states))[0]
 
     def _restore(self) -> None:
         super()._restore()
@@ -312,8 +319,12 @@ class AveragedClassifier(BayesClassifier):
             alpha = self._alpha(v, counts.size // feature.n_states)
             parents = (*(features[p] for p in chosen), target)
             cpts.append(CPT._trusted(feature, posterior_mean(counts, alpha), parents, counts))
-        prior = self._rule if len(chosen) == 1 and self._backoff is None else None
-        return BayesianNetwork(DAG([*names, target.name], arcs), [*cpts, self._class_cpt], prior=prior)
+        network = BayesianNetwork(DAG([*names, target.name], arcs), [*cpts, self._class_cpt])
+        if len(chosen) > 1:  # the superparents' tables are not what the prior gives
+            return network
+        needed = self._prior.needed([cpt.family for cpt in network.cpts])
+        beside = {names_of(family): pairs.single(family[-1].name) for family in needed}
+        return BayesianNetwork._trusted(network.dag, network.cpts, prior=self._prior, prior_counts=beside)
 
     def _superparent_cpt(self, chosen: tuple[int, ...], position: int) -> CPT:
         """P(superparent | class, superparents before it)."""
@@ -327,28 +338,26 @@ class AveragedClassifier(BayesClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AODE(AveragedClassifier):
-    """Averaged one-dependence estimators (Webb, Boughton and Wang 2005).
+    """Averaged one-dependence estimators: the mean of all networks with one superparent (Webb, Boughton, Wang 2005).
 
-    Each member has one feature, the superparent, as a parent of all others besides the class. Their joint probabilities
-    are averaged, with those superparents only whose value in the row was seen at least ``m`` times; where there is
-    none, naive Bayes takes their place:
+    In each network, the class and one feature, the superparent, are the parents of all other features. Their joint
+    probabilities are averaged over those superparents whose value in the row occurred at least ``m`` times in the
+    training rows; where there is none, naive Bayes is used:
 
         P(c, x) = sum_i w_i P(c) P(x_i | c) prod_j P(x_j | x_i, c) / sum_i w_i.
 
-    Every member is a network with tables smoothed by ``prior``, see :meth:`member`. Missing cells are summed out
-    exactly with ``m=0``. With a threshold a superparent that is missing was not seen, so its member does not take part.
+    Every member is a network with tables smoothed by ``prior``, see :meth:`member`. Missing values are summed out
+    exactly with ``m=0``; with a larger ``m``, networks whose superparent is missing in the row are left out.
 
     Parameters
     ----------
     m : float
-        How often the superparent's value must have been seen; 0 keeps all members in all rows.
+        How often the superparent's value must occur in the training rows; with 0 all networks are averaged in all rows.
     weights : {None, "mi"}
-        Members count equally, or by the mutual information of the superparent and the class: weighted AODE (Jiang
-        and Zhang 2006).
+        The weights of the networks: equal, or the mutual information of the superparent and the class (weighted AODE,
+        Jiang and Zhang 2006).
     max_entries : int
-        Tables with more entries together are refused before they are allocated.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The largest number of entries of all tables together; more are refused before they are allocated.
 
     Attributes
     ----------
@@ -368,6 +377,7 @@ class AODE(AveragedClassifier):
     ('smoke', 'lung')
     """
 
+    name = "aode"
     _n_superparents: ClassVar[int] = 1
 
     def member(self, superparent: str) -> BayesianNetwork:  # type: ignore[override]
@@ -377,23 +387,21 @@ class AODE(AveragedClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class A2DE(AveragedClassifier):
-    """Averaged two-dependence estimators (Webb et al. 2012): as :class:`AODE`, with two superparents in each member.
+    """Averaged two-dependence estimators: as :class:`AODE`, with two superparents in each network (Webb et al. 2012).
 
         P(c, x) = sum_ij w_ij P(c) P(x_i, x_j | c) prod_k P(x_k | x_i, x_j, c) / sum_ij w_ij.
 
-    The pairs that take part are those whose two values were seen together at least ``m`` times; where there is none,
-    AODE takes their place. The two superparents of a member play the same part, so ``prior`` smooths their joint table.
+    The average is over the pairs whose two values occurred together at least ``m`` times; where there is none, AODE is
+    used. The two superparents of a network are treated alike: ``prior`` smooths their joint table.
 
     Parameters
     ----------
     m : float
-        How often the superparents' values must have been seen together; 0 keeps all members in all rows.
+        How often the two values must occur together in the training rows; with 0 all networks are averaged in all rows.
     weights : {None, "mi"}
-        Members count equally, or by the mutual information of the pair and the class.
+        The weights of the networks: equal, or the mutual information of the pair and the class.
     max_entries : int
-        Tables with more entries together are refused before they are allocated.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The largest number of entries of all tables together; more are refused before they are allocated.
 
     Attributes
     ----------
@@ -411,6 +419,7 @@ class A2DE(AveragedClassifier):
     ('smoke', 'xray', 'lung')
     """
 
+    name = "a2de"
     _n_superparents: ClassVar[int] = 2
 
     def member(self, one: str, other: str) -> BayesianNetwork:  # type: ignore[override]
@@ -477,14 +486,6 @@ def _pairs_after(counter: TableCounter, i: int, max_entries: int) -> PairTables:
 def _joined(target: Variable, feature: Variable) -> Variable:
     """The class and a feature as one variable."""
     return Variable(target.name, range(target.n_states * feature.n_states))
-
-
-def _mutual_information(counts: NDArray[np.float64]) -> float:
-    """I(row; column) of a table of counts, in nats."""
-    joint = counts / max(counts.sum(), 1)
-    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    seen = joint > 0
-    return max(0.0, float((joint[seen] * np.log(joint[seen] / independent[seen])).sum()))
 
 
 def _columns(sizes: Sequence[int] | Ints) -> Ints:

@@ -11,7 +11,6 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -19,24 +18,25 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from bntk._threads import using_threads
-from bntk.classifiers.densities import Density, Gaussian, Multinomial, OfKernels, check_densities, fit_densities
+from bntk.classifiers.class_labels import ClassColumn
+from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
+from bntk.classifiers.documenting import complete_docstring
 from bntk.classifiers.features import Features, Rows
-from bntk.classifiers.prior_option import backoff_of, dirichlet_of
-from bntk.classifiers.unsaved import refuse_unsaved
+from bntk.classifiers.random_state import RandomState, seed_of
+from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import Variable, is_missing, plain_state
+from bntk.data.variable import Variable, is_missing
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
-from bntk.learning.parameters import fit, posterior_mean, updated
-from bntk.learning.priors import Backoff, Prior
+from bntk.learning.parameters import fit, updated
+from bntk.learning.priors import Prior, as_prior
 from bntk.learning.scores import Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import Space
@@ -48,29 +48,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class ScoreOption:
-    """A parameter named ``score`` beside scikit-learn's method of that name.
-
-    ``TAN(score="bic")`` names the score that the structure maximises, and ``tan.score(X, y)`` still measures accuracy,
-    as scikit-learn's tools expect: reading the attribute gives the method, and setting it keeps the parameter.
-    """
-
-    def __init__(self, default: str | Score | None) -> None:
-        self.default = default
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self.default
-        method = next(m for base in owner.__mro__ if callable(m := base.__dict__.get("score")))
-        return MethodType(method, instance)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        instance.__dict__["score"] = value
-
-
 class RowReader(ClassifierMixin, BaseEstimator):
-    """What every classifier of this package is to scikit-learn: it takes rows of any kind, with missing cells."""
+    """The base of all classifiers: a scikit-learn estimator that takes data of any kind, with missing values."""
 
+    #: How the command names it; the first line of the docstring says what it is. A class with a name can be saved.
+    name: ClassVar[str]
     features_: Features
 
     #: What a fitted classifier consists of: its attributes that are written to files, and their types. Those whose
@@ -79,12 +61,21 @@ class RowReader(ClassifierMixin, BaseEstimator):
     #: Parameters without which it cannot predict; any other that a file cannot hold is left out.
     _needed_to_predict: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        complete_docstring(cls)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted classifier to one file, ``.json`` or ``.json.gz``; :func:`bntk.load` reads it.
 
-        It then predicts, explains and learns on (``partial_fit``) as before, to the last bit. A crash on the way leaves
-        the old file as it was. A parameter that a file cannot hold, such as a score of your own, is left out if it only
-        matters for fitting; ``fit`` then asks for it. An ``estimator`` of another package is refused.
+        What is read back predicts, explains and goes on learning (``partial_fit``) exactly as before. If writing fails,
+        a file of that name stays as it was. A parameter that a file cannot hold, such as a score of your own, is left
+        out if only ``fit`` needs it; ``fit`` then asks for it. An estimator of another package inside the classifier
+        is refused, and so is a class of your own without a ``name``.
+
+        Parameters
+        ----------
+        path : str or path
 
         Examples
         --------
@@ -112,7 +103,7 @@ class RowReader(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, reset: bool) -> Any:
         """X with its number and names of columns checked; lists as an array, data frames and tables as they are."""
-        if reset:
+        if reset and Unsaved in map(type, vars(self).values()):
             refuse_unsaved(vars(self))
         if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
             names = list(X.names if isinstance(X, Table) else X)
@@ -128,13 +119,6 @@ class RowReader(ClassifierMixin, BaseEstimator):
             return X
         X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
         return _numbers_where_possible(X)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name, as scikit-learn defines it."""
-        params: dict[str, Any] = super().get_params(deep)
-        if "score" in params:  # the parameter, not the method
-            params["score"] = self.__dict__["score"]
-        return params
 
     def _repr_html_inner(self) -> str:
         """What scikit-learn shows in a notebook, and below it the network of a fitted classifier."""
@@ -162,54 +146,60 @@ class BayesClassifier(RowReader):
 
     Parameters
     ----------
-    prior : float, "mle", "backoff", Prior or Backoff
-        For the parameters: a number is the Dirichlet alpha of every cell of every table. With ``"backoff"``, the
-        default of classifiers in which features have features as parents, their tables lean on those given the class
-        alone, see :class:`bntk.priors.Backoff`.
+    prior : float, "mle", "backoff" or Prior
+        The prior of the conditional probability tables. A number is added to every count (the Dirichlet parameter alpha
+        of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing. With ``"backoff"``, tables that have features as
+        parents are shrunk towards those given the class alone, see :class:`bntk.priors.Backoff`.
     class_prior : {"empirical", "uniform"} or array_like
         The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given in the
         order of ``classes_``.
     numeric : str or mapping
-        What becomes of columns of numbers. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
-        Irani, ``"width"`` and ``"frequency"`` into ``n_bins`` intervals; ``"category"`` takes each number for a
-        state, ``"bernoulli"`` only whether it is above zero. ``"gaussian"`` and ``"kde"`` leave them numbers, with a
-        density given the class, ``"multinomial"`` takes them for counts of words. A mapping chooses by column, and
-        may give cut points.
+        How columns of numbers are modelled. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
+        Irani, ``"width"`` and ``"frequency"`` cut them into ``n_bins`` intervals, ``"category"`` makes each number a
+        state, and ``"bernoulli"`` only distinguishes numbers above zero from others. ``"gaussian"`` and ``"kde"``
+        estimate a density given the class, ``"multinomial"`` treats the columns as counts of words. A mapping chooses
+        for each column, and may give cut points.
     n_bins : int
-        Intervals for ``"width"`` and ``"frequency"``.
+        The number of intervals for ``"width"`` and ``"frequency"``.
     missing : {"marginal", "em", "state"}
-        What a missing cell means. ``"marginal"``: nothing is known; it is summed out in prediction, and a row counts
-        for each table in which it is complete. ``"em"``: the same, but the tables are estimated from all observed
-        cells by EM, which is slower and right also where it depends on other cells whether a cell is missing.
-        ``"state"``: being missing says something, and is one more state of each feature that has missing cells in the
-        training rows; the fastest, and the most accurate where cells are not missing at random.
+        How missing values are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
+        table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values,
+        which is slower, and unbiased also where it depends on other columns whether a value is missing. ``"state"``:
+        missing is one more state of each feature that has missing values in the training rows; this is the fastest,
+        and the most accurate where it is informative that a value is missing.
     unseen : {"missing", "error"}
-        What to do with a state that was not seen by ``fit``.
-    seed : int
-        The same seed gives the same classifier.
+        Whether a state that did not occur in ``fit`` is treated as a missing value, with a warning, or is an error.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seed of whatever is drawn at random. The same integer gives the same classifier, and None is the same as 0; from
+        a generator, a seed is drawn in each ``fit``.
     n_jobs : int, optional
-        Threads; by default those of :func:`bntk.set_threads`; -1 for all cores.
+        The number of threads; by default that of :func:`bntk.set_threads`, and -1 for all cores.
 
     Attributes
     ----------
-    classes_ : ndarray
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
     features_ : Features
         How columns become features: their states and cut points.
+    n_features_in_ : int
+        The number of columns that ``fit`` was given.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of these columns, where they have names.
     """
 
-    prior: Prior | Backoff | str | float = 1.0
+    prior: Prior | str | float = 1.0
     class_prior: str | ArrayLike = "empirical"
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
     missing: str = "marginal"
     unseen: Unseen = "missing"
-    seed: int = 0
+    random_state: RandomState = 0
     n_jobs: int | None = None
 
     _state: ClassVar[dict[str, Any]] = {
         "classes_": NDArray[Any],
         "features_": Features,
-        "densities_": tuple[Gaussian | Multinomial | OfKernels, ...],
+        "densities_": tuple[Gaussian | Multinomial | KernelDensities, ...],
         "_class_variable": Variable,
     }
 
@@ -235,11 +225,11 @@ class BayesClassifier(RowReader):
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
-            Missing cells are allowed, see ``missing``.
+            Missing values are allowed, see ``missing``.
         y : array_like of shape (n_rows,)
             Labels of any type; none may be missing.
         sample_weight : array_like of shape (n_rows,), optional
-            One non-negative number a row; a row of weight 0 is as good as absent, one of weight 2 as two rows.
+            One non-negative number per row; a row of weight 0 is ignored, and one of weight 2 counts as two rows.
         """
         with using_threads(self.n_jobs):
             return self._fit(X, y, sample_weight, None)
@@ -247,15 +237,15 @@ class BayesClassifier(RowReader):
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Learn from more rows: the counts are added to those so far, exactly as if all rows had come at once.
+        """Learn from more rows: their counts are added, exactly as if all rows had been given at once.
 
-        The first call is a ``fit``. What it chose (states, cut points, the structure) is kept by the later ones: a
-        state that it has not seen is taken as missing, unless the column is categorical and declares it.
+        The first call is a ``fit``. The states, the cut points and the structure that it found are kept by later calls:
+        a state that did not occur in it is treated as missing, unless the column is categorical and declares it.
 
         Parameters
         ----------
         classes : array_like, optional
-            All the classes that will come, where the first rows do not have them all. Later calls may leave it out.
+            All classes, where the rows of the first call do not have them all. Later calls may leave it out.
         """
         with using_threads(self.n_jobs):
             if not hasattr(self, "classes_"):
@@ -264,7 +254,7 @@ class BayesClassifier(RowReader):
                 raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
             X = self._checked_rows(X, reset=False)
             labels, weights = self._checked_labels(X, y, sample_weight)
-            rows, codes = self.features_.read(X, self.unseen), self._class_codes(labels)
+            rows, codes = self.features_.read(X, self.unseen), labels.among(self.classes_)
             more = [density.updated(rows.numbers, codes, weights) for density in self.densities_]
             self._add(self._counter(rows, codes, weights))
             self.densities_: tuple[Density, ...] = tuple(more)
@@ -275,22 +265,23 @@ class BayesClassifier(RowReader):
         labels, weights = self._checked_labels(X, y, sample_weight)
         if weights is not None and (weights == 0).any():  # as if they were not there, for states and cuts, too
             there = np.flatnonzero(weights)
-            X, labels, weights = _rows_of(X, there), labels[there], weights[there]
             if not there.size:
                 raise ValueError("every row has the weight 0; at least one must count")
-        self.classes_ = np.unique(labels if classes is None else np.asarray(classes))
+            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
+        self.classes_ = labels.labels if classes is None else np.unique(np.asarray(classes))
         if self.missing not in ("marginal", "em", "state"):
             raise ValueError(f"missing must be 'marginal', 'em' or 'state', not {self.missing!r}")
-        codes = self._class_codes(labels)
+        codes = labels.among(self.classes_)
         self.features_, rows = Features.learn(
             X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state"
         )
         self._class_variable = Variable(_class_name(y, self.features_.names), self.classes_.tolist())
         self._learn(self._counter(rows, codes, weights))
-        prior = self._dirichlet
-        self.densities_ = fit_densities(
-            self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, prior
-        )
+        self.densities_ = ()
+        if self.features_.continuous:
+            self.densities_ = fit_densities(
+                self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, self._prior
+            )
         return self
 
     def _counter(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> TableCounter:
@@ -299,16 +290,6 @@ class BayesClassifier(RowReader):
         both = np.empty((len(variables), len(codes)), dtype=code_dtype(variables))
         both[:-1], both[-1] = rows.table.codes, codes
         return TableCounter(Table._make(both, variables), weights)
-
-    def _class_codes(self, labels: NDArray[Any]) -> NDArray[np.int64]:
-        codes = np.searchsorted(self.classes_, labels)
-        codes = np.minimum(codes, len(self.classes_) - 1)
-        strange = np.flatnonzero(self.classes_[codes] != labels)
-        if strange.size:
-            row = int(strange[0])
-            label, known = plain_state(labels[row]), self.classes_.tolist()
-            raise ValueError(f"the class {label!r} in row {row} is none of the known ones: {known}")
-        return codes
 
     def _with_class_prior(self, cpt: CPT) -> CPT:
         """The class's table with the probabilities that ``class_prior`` asks for, and the counts it has."""
@@ -328,14 +309,15 @@ class BayesClassifier(RowReader):
         return CPT._trusted(cpt.child, values / values.sum(), (), cpt.counts)
 
     @property
-    def _dirichlet(self) -> Prior:
-        """The Dirichlet prior of tables that have no feature as a parent."""
-        return dirichlet_of(self.prior)
+    def _prior(self) -> Prior:
+        """The prior of the parameters, which knows the class variable."""
+        return as_prior(self.prior).given_class((self._class_variable.name,))
 
     @property
-    def _backoff(self) -> Backoff | None:
-        """How tables with features as parents lean on simpler ones; None if they do not."""
-        return backoff_of(self.prior)
+    def _seed(self) -> int:
+        """The seed of whatever is drawn."""
+        given = self.random_state
+        return given if type(given) is int and given >= 0 else seed_of(given)
 
     @property
     def target_name_(self) -> str:
@@ -359,7 +341,7 @@ class BayesClassifier(RowReader):
     def log_joint(self, X: Any) -> Floats:
         """The log of the joint probability of each class and the observed features of a row, shape (n_rows, n_classes).
 
-        Missing cells are summed out. Where numbers are modelled by densities it is a log density.
+        Missing values are summed out. Where numbers are modelled by densities it is a log density.
         """
         with using_threads(self.n_jobs):
             rows = self._read(X)
@@ -381,7 +363,7 @@ class BayesClassifier(RowReader):
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class in each row, shape (n_rows, n_classes), in the order of ``classes_``.
 
-        Missing cells are summed out exactly; a row that is impossible in every class gets equal probabilities.
+        Missing values are summed out exactly; a row that is impossible in every class gets equal probabilities.
         """
         return np.exp(self.predict_log_proba(X))
 
@@ -391,12 +373,12 @@ class BayesClassifier(RowReader):
         Parameters
         ----------
         costs : array_like of shape (n_classes, n_classes), optional
-            ``costs[i][j]`` is what it costs to say class j when it is class i, in the order of ``classes_``.
+            ``costs[i][j]`` is the cost of predicting class j where class i is true, in the order of ``classes_``.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Of equally good classes the first one in ``classes_``.
+            Ties are broken by the order of ``classes_``.
         """
         check_is_fitted(self)
         if costs is None:
@@ -407,7 +389,7 @@ class BayesClassifier(RowReader):
         return self.classes_[np.argmin(self.predict_proba(X) @ matrix, axis=1)]
 
     def explain(self, X: Any, of: Any = None, against: Any = None) -> pd.DataFrame:
-        """What each feature of one row adds to the log odds of one class against another.
+        """What each feature of one row contributes to the log odds of one class against another.
 
         Parameters
         ----------
@@ -419,7 +401,7 @@ class BayesClassifier(RowReader):
         -------
         data frame
             A row for the class prior and one for each feature, with the columns ``state`` and ``log_odds``; these sum
-            to the log odds of the two classes. Features that say nothing are left out, the others are sorted by size.
+            to the log odds of the two classes. Features without effect are left out, the others are sorted by size.
         """
         from bntk.classifiers.explain import explain_row
 
@@ -434,51 +416,46 @@ class BayesClassifier(RowReader):
 
     # ---------------------------------------------------------------- checking what is given
 
-    def _checked_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Floats | None]:
+    def _checked_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassColumn, Floats | None]:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        labels = column_or_1d(y, warn=True)
-        if labels.dtype.kind == "f" and np.isinf(labels).any():
-            raise ValueError("Input y contains infinity")
-        missing = [row for row, label in enumerate(labels) if is_missing(label)] if labels.dtype.kind in "fO" else []
-        if missing:
-            raise ValueError(
-                f"Input y contains NaN or None: the class of row {missing[0]} is missing; leave such rows out, or "
-                "learn from them by EM (bntk.fit_em)"
-            )
-        check_classification_targets(labels)
-        n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
+        labels, n_rows = ClassColumn.read(y), _n_rows(X)
         if len(labels) != n_rows:
             raise ValueError(
                 f"X has {n_rows:,} rows, but y has {len(labels):,} labels: inconsistent numbers of samples"
             )
         if sample_weight is None:
             return labels, None
-        weights = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(sample_weight, labels.codes, dtype=np.float64, ensure_non_negative=True)
         return labels, weights
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(BayesClassifier):
-    """A classifier that is one network: a space of legal structures, a score, and a search.
+    """A classifier that is one Bayesian network: a space of legal structures, a score, and a search.
+
+    A class that derives from it says which structures are legal, in ``_space(features, target)``, and may have the
+    parameters ``criterion`` and ``search``.
 
     Attributes
     ----------
     network_ : BayesianNetwork
-        Over the discrete features and the class; answers any query, not just of the class.
+        The network over the discrete features and the class; it answers any query, not only for the class.
     dag_ : DAG
+        The structure of ``network_``.
     search_ : SearchResult
-        How the structure was found.
+        How the structure was found, and its score.
     features_in_use_ : list of str
-        The features on which the class can depend when all others are known, and the continuous ones.
+        The features on which the class depends when all others are known, and the continuous ones.
+    target_name_ : str
+        The name of the class variable: that of ``y`` where it has one, else ``class``.
     """
 
-    prior: Prior | Backoff | str | float = "backoff"
+    prior: Prior | str | float = "backoff"
 
     _state: ClassVar[dict[str, Any]] = {
         "network_": BayesianNetwork,
         "search_": SearchResult,
-        "_base": BayesianNetwork | None,
     }
     #: Whether the class log scores are those of ``network_``, so that they are a sum over its families.
     _is_additive: ClassVar[bool] = True
@@ -490,51 +467,30 @@ class NetworkClassifier(BayesClassifier):
     def _find_structure(self, counter: TableCounter) -> SearchResult:
         """The structure; by default what the search finds in the space by the score."""
         *features, target = counter.names
-        score: Score = by_name(self.__dict__.get("score", "loglik"))
+        score: Score = by_name(getattr(self, "criterion", "loglik"))
         search: str | Search = getattr(self, "search", "auto")
         space = self._space(tuple(features), target)
-        return learn_structure(counter, score.with_target(target), space, search, seed=self.seed)
+        return learn_structure(counter, score.with_target(target), space, search, seed=self._seed)
 
     def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._find_structure(counter)
-        dag, rule = self.search_.dag, self._dirichlet
         # EM is only for what it can change.
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
-        network = fit(dag, counter.table, rule, weights=counter.weights, missing=missing)
-        leaning = self._backoff is not None and any(_feature_parents(dag))
-        self._base = fit(_without_feature_parents(dag), counter, rule) if leaning else None
-        self._hold(self._backed_off(network))
+        self._hold(fit(self.search_.dag, counter, self._prior, missing=missing))
 
     def _add(self, counter: TableCounter) -> None:
-        table, weights = counter.table, counter.weights
-        self._base = None if self._base is None else updated(self._base, table, weights)
-        self._hold(self._backed_off(updated(self.network_, table, weights)))
-
-    def _backed_off(self, network: BayesianNetwork) -> BayesianNetwork:
-        """The network with tables that lean on those without features as parents, if that is asked for."""
-        if self._backoff is None or self._base is None:
-            return network
-        rows = self._backoff.rows
-        cpts = [
-            cpt if len(cpt.parents) == len(base.parents) else _leaning(cpt, rows * base.values)
-            for cpt, base in zip(network.cpts, self._base.cpts, strict=True)
-        ]
-        return BayesianNetwork(network.dag, cpts, prior=network.prior)
+        self._hold(updated(self.network_, counter))
 
     def _hold(self, network: BayesianNetwork) -> None:
         """Take a fitted network, with the class prior that is asked for."""
         *others, last = network.cpts
-        self.network_ = BayesianNetwork(network.dag, [*others, self._with_class_prior(last)], prior=network.prior)
+        self.network_ = network._with_cpts([*others, self._with_class_prior(last)])
 
     def _restore(self) -> None:
         super()._restore()
         variables = (*self.features_.variables, self._class_variable)
-        self.__dict__.setdefault("_base", None)
-        for network in (self.network_, self._base or self.network_):
-            if network.variables != variables:
-                raise DataError("the variables of the network are not the features and, last, the class")
-        if self._base is not None and self._base.dag != _without_feature_parents(self.network_.dag):
-            raise DataError("the network that tables lean on has other arcs from the class")
+        if self.network_.variables != variables:
+            raise DataError("the variables of the network are not the features and, last, the class")
 
     @property
     def dag_(self) -> DAG:
@@ -557,22 +513,6 @@ class NetworkClassifier(BayesClassifier):
         codes = np.empty((len(variables), table.n_rows), dtype=code_dtype(variables))
         codes[:-1], codes[-1] = table.codes, variables[-1].n_states
         return codes
-
-
-def _feature_parents(dag: DAG) -> list[list[int]]:
-    """The parents of each node but the class, which is the last node."""
-    target = len(dag.nodes) - 1
-    return [[u for u in parents if u != target] for parents in dag.parent_indices]
-
-
-def _leaning(cpt: CPT, pseudo: Floats) -> CPT:
-    """A table with pseudo-counts for its last axes: the class, where it is a parent, is the last one."""
-    return CPT._trusted(cpt.child, posterior_mean(cpt.counts, pseudo), cpt.parents, cpt.counts)  # type: ignore[arg-type]
-
-
-def _without_feature_parents(dag: DAG) -> DAG:
-    target = dag.nodes[-1]
-    return DAG(dag.nodes, [(tail, head) for tail, head in dag.arcs if tail == target])
 
 
 # ---- small things about what users give ------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ from bntk._threads import n_threads, run_parallel, spans
 from bntk.classifiers.kde import KernelDensity
 from bntk.data.variable import Variable
 from bntk.errors import DataError
-from bntk.learning.parameters import posterior_mean
-from bntk.learning.priors import Prior
+from bntk.learning.priors import Prior, posterior_mean
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,7 +49,7 @@ def fit_densities(
         elif kind == "gaussian":
             empty = Gaussian(columns, *np.zeros((3, len(columns.names), n_classes)))
         else:
-            empty = OfKernels(columns, tuple(KernelDensity.empty(n_classes) for _ in columns.names))
+            empty = KernelDensities(columns, tuple(KernelDensity.empty(n_classes) for _ in columns.names))
         found.append(empty.updated(numbers, classes, weights))
     return tuple(found)
 
@@ -208,7 +207,7 @@ class Multinomial:
     def log_probabilities(self) -> Floats:
         """log P(word | class), shape (F, K)."""
         words = Variable("word", self.columns.names)
-        alpha = self.prior.alpha(words, self.counts.shape[1])
+        alpha = self.prior.pseudo_count(words, self.counts.shape[1])
         with np.errstate(divide="ignore"):
             return np.log(posterior_mean(self.counts.T, alpha)).T
 
@@ -223,7 +222,7 @@ class Multinomial:
 
 
 @dataclass(frozen=True, eq=False)
-class OfKernels:
+class KernelDensities:
     """A kernel density for each feature."""
 
     columns: Columns
@@ -239,13 +238,13 @@ class OfKernels:
         if len(self.features) != len(self.columns.names) or len(sizes) != 1:
             raise DataError("there must be a density for each feature, all for the same classes")
 
-    def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> OfKernels:
+    def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> KernelDensities:
         """The points of more rows added."""
         own = self.columns.of(numbers)
         more = run_parallel(
             lambda pair: pair[0].updated(pair[1], classes, weights), zip(self.features, own, strict=True)
         )
-        return OfKernels(self.columns, tuple(more))
+        return KernelDensities(self.columns, tuple(more))
 
     def log_density(self, numbers: Floats) -> Floats:
         """The sum of the log densities of the features."""
@@ -261,4 +260,4 @@ def _row_spans(numbers: Floats) -> list[tuple[int, int]]:
 
 
 #: What ``numeric`` calls the densities, in the order in which a classifier has them.
-_KINDS = {"gaussian": Gaussian, "kde": OfKernels, "multinomial": Multinomial}
+_KINDS = {"gaussian": Gaussian, "kde": KernelDensities, "multinomial": Multinomial}

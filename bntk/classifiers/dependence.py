@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier, alpha_of
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import LOO, LogLikelihood, Score
@@ -21,22 +20,20 @@ from bntk.learning.space import named as spaces
 class KDB(StepwiseClassifier):
     """K-dependence Bayesian classifier: the class and at most k features are the parents of a feature (Sahami 1996).
 
-    Features are ordered by their mutual information with the class, and each takes as parents those k before it that
-    tell most about it given the class: the largest conditional mutual information. All of this is known from the
-    counts of pairs, without a search.
+    Features are ordered by their mutual information with the class, and each has as parents those k before it with the
+    largest conditional mutual information given the class. All of this is computed from the counts of pairs.
 
     Parameters
     ----------
     k : int
-        The most features that are parents of a feature; 0 is naive Bayes.
+        The largest number of features that are parents of a feature; 0 is naive Bayes.
     search : {"sahami", "hc"} or Search
-        ``"hc"`` adds arcs to naive Bayes one by one, as long as the score gains, as ``kdb`` of R's bnclassify does.
-    score : str or Score, optional
-        For ``"hc"``, by default the accuracy in ten folds. Sahami's algorithm has no use for it.
+        ``"sahami"`` is the algorithm above. ``"hc"`` adds arcs to naive Bayes one by one, as long as the score
+        improves, as ``kdb`` of R's bnclassify does.
+    criterion : str or Score, optional
+        The score for ``"hc"``, by default the accuracy in ten folds. Sahami's algorithm ignores it.
     epsilon : float
-        For ``"hc"``: the least gain of an arc, in units of the score.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        For ``"hc"``: an arc must improve the score by at least this much.
 
     Examples
     --------
@@ -47,11 +44,14 @@ class KDB(StepwiseClassifier):
     ('smoke', 'lung', 'dysp')
     """
 
+    name = "kdb"
     k: int = field(default=2, kw_only=False)
     search: str | Search = "sahami"
 
-    def _own_searches(self) -> Mapping[str, Search]:
-        return {"sahami": KDependence(self.k), "auto": KDependence(self.k), "hc": GreedyAdditions(epsilon=self.epsilon)}
+    def _own_search(self, name: str) -> Search | None:
+        if name in ("sahami", "auto"):
+            return KDependence(self.k)
+        return GreedyAdditions(epsilon=self.epsilon) if name == "hc" else None
 
     def _default_score(self, counter: TableCounter) -> Score:
         if isinstance(self._chosen_search(), StepwiseSearch):
@@ -64,28 +64,25 @@ class KDB(StepwiseClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SelectiveKDB(NetworkClassifier):
-    """K-dependence Bayesian classifier that chooses its features and its k (Martínez, Webb, Chen and Zaidi 2016).
+    """Selective k-dependence Bayesian classifier: chooses its features and its k (Martínez, Webb, Chen and Zaidi 2016).
 
     As in :class:`KDB` the features are ordered by their mutual information with the class. Then each row is predicted
-    from all others, with the first features only, for each number of features and each k: the two with the least loss
-    are chosen. Nothing is refitted; all of it takes the time of a few predictions.
+    from all others (leave-one-out) for each number of first features and each k, and the two with the least loss are
+    chosen. Nothing is refitted; all of it takes the time of a few predictions.
 
     Parameters
     ----------
     max_k : int
         The largest k.
     loss : {"rmse", "log", "zero_one"}
-        What is to be small in leave-one-out: the root mean squared error of the probability of the true class, the
-        mean negative log of it, or the share of rows with another label. Of equals, the smaller k is taken, then fewer
-        features.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The loss that is minimised in leave-one-out: the root mean squared error of the probability of the true class,
+        its mean negative logarithm, or the error rate. Of equal ones, the smaller k is taken, then fewer features.
 
     Attributes
     ----------
     k_ : int
         The chosen k.
-    n_features_used : int
+    n_features_used_ : int
         How many features are children of the class; the others have no arcs.
 
     References
@@ -98,10 +95,11 @@ class SelectiveKDB(NetworkClassifier):
     >>> import bntk
     >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
     >>> chosen = bntk.SelectiveKDB(3).fit(rows.drop(columns="dysp"), rows["dysp"])
-    >>> chosen.k_, chosen.n_features_used
+    >>> chosen.k_, chosen.n_features_used_
     (3, 4)
     """
 
+    name = "skdb"
     max_k: int = field(default=5, kw_only=False)
     loss: str = "rmse"
 
@@ -119,7 +117,7 @@ class SelectiveKDB(NetworkClassifier):
         return found
 
     @property
-    def n_features_used(self) -> int:
+    def n_features_used_(self) -> int:
         """How many features are children of the class."""
         return sum(1 for row in self.dag_.parent_indices if row)
 
@@ -128,16 +126,20 @@ class SelectiveKDB(NetworkClassifier):
 class SPODE(NetworkClassifier):
     """Superparent one-dependence estimator: the class and one feature are the parents of all other features.
 
-    The average over all superparents is AODE; here it is the best one.
+    :class:`AODE` averages over all superparents; this classifier has the best one.
 
     Parameters
     ----------
     superparent : str, optional
-        The feature; by default the best by ``score``, of equal ones the first.
-    score : str or Score
-        Any score; ``"loo"`` is the log-likelihood of the classes in leave-one-out.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The feature; by default the best one by ``criterion``, of equal ones the first.
+    criterion : str or Score
+        The score by which the superparent is chosen; any score. ``"loo"`` is the log-likelihood of the classes in
+        leave-one-out.
+
+    Attributes
+    ----------
+    superparent_ : str or None
+        The superparent; None when there is no feature.
 
     References
     ----------
@@ -152,8 +154,9 @@ class SPODE(NetworkClassifier):
     'smoke'
     """
 
+    name = "spode"
     superparent: str | None = None
-    score: str | Score = ScoreOption("loo")  # type: ignore[assignment]
+    criterion: str | Score = "loo"
     search = "star"  # there is no other
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:

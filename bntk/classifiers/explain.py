@@ -38,7 +38,7 @@ def explain_row(classifier: BayesClassifier, X: Any, of: Any = None, against: An
         of_code, against_code = _two_classes(classifier, total, of, against)
         if isinstance(classifier, NetworkClassifier) and classifier._is_additive:
             parts = _family_parts(classifier.network_, rows.table)
-            rest = "features with missing cells around them"
+            rest = "features with missing values around them"
         else:
             parts = _omission_parts(classifier, rows.table)
             rest = "features together"

@@ -65,6 +65,8 @@ class Features:
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """The discrete features, in order."""
+        if not self.open:
+            return self.seen
         return tuple(_with_missing_state(v) if v.name in self.open else v for v in self.seen)
 
     def _check(self) -> None:
@@ -108,14 +110,15 @@ class Features:
         states = dict(zip(labels.names, labels.variables, strict=True)) if labels is not None else {}
         for name, points in cuts.items():
             states[name] = Variable(name, interval_names(points), ordered=True)
-        names = tuple(name for name, _ in columns)
-        features = cls(names, tuple(states[name] for name in names if name in states), frozenset(), cuts, continuous)
+        names = tuple([name for name, _ in columns])
+        seen = tuple([states[name] for name in names if name in states])
+        features = cls(names, seen, frozenset(), cuts, continuous)
         rows = features._rows(labels, numbers, len(classes))
         if not missing_is_state:
             return features, rows
-        holes = zip(rows.table.names, rows.table.has_missing, strict=True)
-        features = replace(features, open=frozenset(name for name, has_missing in holes if has_missing))
-        return features, Rows(features._retold(rows.table.codes), rows.numbers)
+        incomplete = zip(rows.table.names, rows.table.has_missing, strict=True)
+        features = replace(features, open=frozenset(name for name, has_missing in incomplete if has_missing))
+        return features, Rows(features._as_table(rows.table.codes), rows.numbers)
 
     def read(self, X: Any, unseen: Unseen = "missing") -> Rows:
         """Other rows, coded as the training rows were; a value that was not seen there is missing, or refused."""
@@ -135,7 +138,7 @@ class Features:
         kept = np.array([numbers[name] for name in self.continuous], dtype=np.float64)
         kept = kept.reshape(len(self.continuous), n_rows)
         if labels is not None and not self.cuts:
-            return Rows(self._retold(labels.codes), kept)
+            return Rows(self._as_table(labels.codes), kept)
         codes = np.empty((len(self.variables), n_rows), dtype=code_dtype(self.variables))
         at = {v.name: i for i, v in enumerate(self.variables)}
         if self.cuts:
@@ -143,9 +146,9 @@ class Features:
             codes[[at[name] for name in self.cuts]] = cut
         for name in labels.names if labels is not None else ():
             codes[at[name]] = labels.column(name)  # type: ignore[union-attr]
-        return Rows(self._retold(codes), kept)
+        return Rows(self._as_table(codes), kept)
 
-    def _retold(self, codes: NDArray[Any]) -> Table:
+    def _as_table(self, codes: NDArray[Any]) -> Table:
         """A table of codes. The code of a missing cell, one past the last state, is that of the state after it."""
         return Table._make(codes.astype(code_dtype(self.variables), copy=False), self.variables)
 
@@ -179,9 +182,9 @@ def _columns_of_numbers(columns: Sequence[Column]) -> dict[str, Floats]:
 def _ways(numeric: str | Mapping[str, Any], names: Sequence[str], numbers: Mapping[str, Floats]) -> dict[str, Any]:
     """What to do with each column of numbers: a word, or its cut points."""
     if isinstance(numeric, Mapping):
-        strangers = [name for name in numeric if name not in names]
-        if strangers:
-            raise DataError(f"numeric names the column {strangers[0]!r}, which X does not have; it has {list(names)}")
+        unknown = [name for name in numeric if name not in names]
+        if unknown:
+            raise DataError(f"numeric names the column {unknown[0]!r}, which X does not have; it has {list(names)}")
         labelled = [name for name in numeric if name not in numbers]
         if labelled:
             raise DataError(f"numeric names the column {labelled[0]!r}, which does not hold numbers")
@@ -227,4 +230,4 @@ def _coded(
     """A table of columns, or None when there are none."""
     if not columns:
         return None
-    return Table._from_coded((code_column(name, column) for name, column in columns), variables, unseen)
+    return Table._from_coded([code_column(name, column) for name, column in columns], variables, unseen)

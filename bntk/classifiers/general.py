@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.base import NetworkClassifier
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
@@ -17,7 +17,7 @@ from bntk.learning.space import named as spaces
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BayesNetClassifier(NetworkClassifier):
-    """A Bayesian network classifier of your own: any space, any score, any search; or a known structure.
+    """Bayesian network classifier of any structure: a space, score and search of your choice, or a known structure.
 
     Parameters
     ----------
@@ -25,20 +25,20 @@ class BayesNetClassifier(NetworkClassifier):
         ``space(features, target)`` gives the legal structures, as the functions of :mod:`bntk.spaces` do, for example
         ``bntk.spaces.tan``; or a :class:`bntk.Space` over the features and the class, by name. By default any DAG over
         features and class, the class anywhere in it.
-    score : str or Score
+    criterion : str or Score
+        The score that the structure maximises.
     search : str or Search
+        A search by name or as an object; ``"auto"`` chooses one that suits the space and the number of features.
     structure : DAG or str, optional
-        A known structure, such as ``"class -> a -> b; class -> c"``; nothing is searched then. Features that it does
-        not have are not used. The class is named as ``y`` is, or ``class``.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        A known structure, such as ``"class -> a -> b; class -> c"``, instead of a search. Features that are not in it
+        are ignored. The class has the name of ``y``, or ``class``.
 
     Examples
     --------
     >>> import bntk
     >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
     >>> X, y = rows.drop(columns="dysp"), rows["dysp"]
-    >>> general = bntk.BayesNetClassifier(score="bic").fit(X, y)
+    >>> general = bntk.BayesNetClassifier(criterion="bic").fit(X, y)
     >>> general.features_in_use_
     ['bronc', 'either']
     >>> known = bntk.BayesNetClassifier(structure="bronc -> dysp <- either").fit(X, y)
@@ -46,8 +46,9 @@ class BayesNetClassifier(NetworkClassifier):
     True
     """
 
+    name = "dag"
     space: Callable[[tuple[str, ...], str], Space] | Space | None = None
-    score: str | Score = ScoreOption("bdeu")  # type: ignore[assignment]
+    criterion: str | Score = "bdeu"
     search: str | Search = "auto"
     structure: DAG | str | None = None
 
@@ -66,7 +67,7 @@ class BayesNetClassifier(NetworkClassifier):
         if self.structure is None:
             return super()._find_structure(counter)
         dag = DAG.parse(self.structure) if isinstance(self.structure, str) else self.structure
-        strangers = [name for name in dag.nodes if name not in counter.names]
-        if strangers:
-            raise DataError(f"the structure has {strangers}, which are neither features nor the class: {counter.names}")
+        unknown = [name for name in dag.nodes if name not in counter.names]
+        if unknown:
+            raise DataError(f"the structure has {unknown}, which are neither features nor the class: {counter.names}")
         return SearchResult(DAG(counter.names, dag.arcs), float("nan"), "given structure")

@@ -14,8 +14,8 @@ from bntk.data.table import Table
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
-from bntk.learning.parameters import fit, updated
-from bntk.learning.priors import Backoff, Prior
+from bntk.learning.parameters import fit
+from bntk.learning.priors import Prior
 from bntk.learning.search import SearchResult
 from bntk.learning.space import Space
 from bntk.learning.space import named as spaces
@@ -32,17 +32,12 @@ class NaiveBayes(NetworkClassifier):
     """Naive Bayes: the class is the only parent of every feature (Minsky 1961).
 
     With ``numeric="gaussian"`` it is Gaussian naive Bayes, with ``"kde"`` the flexible naive Bayes of John and Langley
-    (1995), with ``"bernoulli"`` and ``"multinomial"`` the two event models for words in documents; a mapping mixes them
-    by column. A missing cell adds nothing, which is exact.
-
-    Parameters
-    ----------
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+    (1995), with ``"bernoulli"`` and ``"multinomial"`` the two event models for words in documents; a mapping chooses
+    one for each column. A missing value is ignored, which is the same as summing it out.
 
     Notes
     -----
-    ``prior`` smooths the class probabilities, too. So ``NaiveBayes(numeric="gaussian", prior="mle")`` gives the
+    ``prior`` smooths the class probabilities as well. So ``NaiveBayes(numeric="gaussian", prior="mle")`` gives the
     probabilities of scikit-learn's ``GaussianNB``; its ``MultinomialNB`` and ``BernoulliNB`` smooth the features alone,
     which is ``prior=alpha`` with the relative frequencies of the classes as ``class_prior``. The bandwidth of ``"kde"``
     is explained in ``bntk.classifiers.kde``.
@@ -64,29 +59,27 @@ class NaiveBayes(NetworkClassifier):
     array(['play', 'play', 'stay', 'stay'], dtype='<U4')
     """
 
-    prior: Prior | Backoff | str | float = 1.0
+    name = "nb"
+    prior: Prior | str | float = 1.0
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return spaces.naive_bayes(features, target)
 
     def _find_structure(self, counter: TableCounter) -> SearchResult:
-        *features, target = counter.names  # the only structure in the space
-        return SearchResult(DAG(counter.names, [(target, name) for name in features]), float("nan"), "given structure")
+        target = len(counter.names) - 1  # the only structure in the space
+        dag = DAG._trusted(counter.names, (*[(target,)] * target, ()))
+        return SearchResult(dag, float("nan"), "given structure")
 
     def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._find_structure(counter)
-        self._base = None  # there are no features as parents
         # A missing cell of a leaf says nothing about its table: the available rows give what EM would.
-        self._hold(fit(self.search_.dag, counter, self._dirichlet, missing="available"))
+        self._hold(fit(self.search_.dag, counter, self._prior, missing="available"))
 
     def _restore(self) -> None:
         super()._restore()
         target = len(self.network_.names) - 1
         if self.network_.dag.parent_indices != (*[(target,)] * target, ()):
             raise DataError("the network is not naive: the class must be the only parent of every feature")
-
-    def _add(self, counter: TableCounter) -> None:
-        self._hold(updated(self.network_, counter.table, counter.weights))
 
     def _log_tables(self) -> LogTables:
         """The terms that features add to the log scores."""

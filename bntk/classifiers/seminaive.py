@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bntk.classifiers.stepwise import StepwiseClassifier
@@ -24,20 +23,18 @@ class SemiNaiveBayes(StepwiseClassifier):
     ----------
     search : {"fssj", "bsej", "filter"} or Search
         ``"fssj"`` (forward sequential selection and joining) begins without features and brings in one at each step,
-        alone or into a group. ``"bsej"`` (backward sequential elimination and joining) begins with naive Bayes and
-        leaves out a feature, or joins two groups, at each step. Both are wrappers: they predict with each structure.
-        ``"filter"`` goes the way of ``"bsej"`` by a local measure, without predictions: a feature goes out when its
-        mutual information with the class is not worth the parameters that it costs, and two groups are joined when
-        their mutual information given the class is. The best of both is done first.
-    score : str or Score, optional
-        What a step must improve. By default the accuracy in ten folds; for ``"filter"`` BIC, whose two parts are the
-        information and the price of parameters.
+        by itself or as a member of a group. ``"bsej"`` (backward sequential elimination and joining) begins with naive
+        Bayes and leaves out a feature, or joins two groups, at each step. Both are wrappers: they predict with each
+        structure. ``"filter"`` takes the steps of ``"bsej"`` without predictions: a feature is left out when its mutual
+        information with the class does not outweigh the penalty of its parameters, and two groups are joined when their
+        mutual information given the class does. The better of the two is done first.
+    criterion : str or Score, optional
+        The score that steps must improve. By default the accuracy in ten folds; for ``"filter"`` BIC, whose two parts
+        are the information and the penalty of parameters.
     epsilon : float
-        The least gain of a step, in units of the score.
+        A step must improve the score by at least this much.
     max_parents : int, optional
-        The most parents of a feature, the class included: as many features can be in a group.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The largest number of parents of a feature, the class included: as many features can be in a group.
 
     Examples
     --------
@@ -53,15 +50,14 @@ class SemiNaiveBayes(StepwiseClassifier):
     (1.0, True)
     """
 
+    name = "semi"
     search: str | Search = "fssj"
     max_parents: int | None = None
 
-    def _own_searches(self) -> Mapping[str, Search]:
-        return {
-            "fssj": ForwardJoining(epsilon=self.epsilon),
-            "bsej": BackwardJoining(epsilon=self.epsilon),
-            "filter": BackwardJoining(epsilon=self.epsilon),
-        }
+    def _own_search(self, name: str) -> Search | None:
+        if name == "fssj":
+            return ForwardJoining(epsilon=self.epsilon)
+        return BackwardJoining(epsilon=self.epsilon) if name in ("bsej", "filter") else None
 
     def _default_score(self, counter: TableCounter) -> Score:
         if isinstance(self.search, str) and self.search == "filter":

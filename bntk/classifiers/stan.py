@@ -1,10 +1,10 @@
-"""Selective trees: the class is the parent of those features for which it pays (Mach and Mráz)."""
+"""Selective trees: the class is the parent of those features for which that improves the score (Mach and Mráz)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bntk.classifiers.base import NetworkClassifier, ScoreOption
+from bntk.classifiers.base import NetworkClassifier
 from bntk.learning.scores import Score
 from bntk.learning.search import SelectiveTrees
 from bntk.learning.space import Space
@@ -15,27 +15,25 @@ from bntk.learning.space import named as spaces
 class STAN(NetworkClassifier):
     """Selective tree-augmented naive Bayes: the features form a tree, and some are children of the class.
 
-    Class arcs are added one by one, the best first, as long as the score rises. An arc from A_i to A_j of the tree has
-    the weight I(A_i; A_j | C) if A_j is a child of the class, else I(A_i; A_j), and the best tree is found anew for
-    every set of class arcs that is tried. There is at least one class arc.
+    Arcs from the class are added one by one, the best first, as long as the score improves. An arc from A_i to A_j of
+    the tree has the weight I(A_i; A_j | C) if A_j is a child of the class, else I(A_i; A_j), and the best tree is found
+    for every set of class arcs that is tried. There is at least one class arc.
 
     Parameters
     ----------
-    score : str or Score
-        What the structure maximises: any score. Those of predictions (``"loo"``, ``"lc"``, ``"cv"``, ``"accuracy"``)
-        ask how well the class is predicted, the others (``"hgc"``, ``"sb"``, ``"bic"``, ``"bdeu"``) how well all
-        variables are described.
+    criterion : str or Score
+        The score that the structure maximises; any score. ``"loo"``, ``"lc"``, ``"cv"`` and ``"accuracy"`` measure how
+        well the class is predicted, the others (``"hgc"``, ``"sb"``, ``"bic"``, ``"bdeu"``) how well all variables are
+        described.
     forest : bool
-        Leave out arcs of the tree that do not pay: selective FAN.
+        Leave out arcs of the tree that do not improve the score: selective FAN.
     root : str, optional
-        A feature without a feature as parent; by default the first one of the tree. A forest has none.
+        The feature that has no other feature as parent; by default the first one. A forest has none.
     weights : {"mi", "score"}, name of a score, or DecomposableScore, optional
         The weights of the tree, see :class:`bntk.search.SelectiveTrees`.
     candidates : int, optional
-        Try only so many features at each step, those that gained most when they were last tried: faster where there are
-        hundreds. By default all are tried.
-    prior, class_prior, numeric, n_bins, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The number of features that are tried at each step: those that gained most when they were last tried. This is
+        faster where there are hundreds of features. By default all are tried.
 
     References
     ----------
@@ -50,7 +48,8 @@ class STAN(NetworkClassifier):
     (('lung', 'bronc', 'either', 'xray'), ('asia', 'dysp'))
     """
 
-    score: str | Score = ScoreOption("loo")  # type: ignore[assignment]
+    name = "stan"
+    criterion: str | Score = "loo"
     forest: bool = False
     root: str | None = None
     weights: str | Score | None = None
@@ -58,7 +57,7 @@ class STAN(NetworkClassifier):
 
     @property
     def search(self) -> SelectiveTrees:
-        """How the structure is found; there is no other way."""
+        """The search for the structure."""
         return SelectiveTrees(weights=self.weights, candidates=self.candidates)
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
@@ -74,7 +73,7 @@ class STAN(NetworkClassifier):
 class STAND(STAN):
     """Selective tree-augmented naive Bayes with discarding: only children of the class are in the tree.
 
-    The other features have no arcs, and play no part in predictions. Everything else is as for :class:`STAN`.
+    The other features have no arcs and are ignored in predictions. Everything else is as for :class:`STAN`.
 
     Examples
     --------
@@ -84,6 +83,8 @@ class STAND(STAN):
     >>> stand.features_in_use_
     ['bronc', 'either', 'xray']
     """
+
+    name = "stand"
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return self._augmented(features, target, "discard")

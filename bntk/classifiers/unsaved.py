@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from bntk.errors import DataError
+from bntk.learning.priors import Prior
 
 
-class Unsaved:
+class Unsaved(Prior):
     """A parameter that only fitting needs and that could not be written; ``text`` is what it looked like."""
 
     def __init__(self, text: str) -> None:
@@ -17,7 +18,7 @@ class Unsaved:
     def __repr__(self) -> str:
         return f"<not in the file: {self.text}>"
 
-    def alpha(self, child: Any, q: int) -> NoReturn:
+    def pseudo_count(self, child: Any, q: int) -> NoReturn:
         """Refuse to be a prior."""
         raise DataError(f"the prior was {self.text}, which the file could not hold; more rows cannot be added to it")
 

@@ -20,10 +20,9 @@ from bntk._threads import run_parallel
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.cpt import CPT
 from bntk.errors import DataError
-from bntk.learning.completion import distinct_rows
+from bntk.learning.completion import merged_rows
 from bntk.learning.counts import TableCounter
-from bntk.learning.parameters import posterior_mean
-from bntk.learning.priors import Prior
+from bntk.learning.priors import Prior, posterior_mean
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -74,10 +73,10 @@ class MANB(_DiscreteNaiveBayes):
 
     Parameters
     ----------
+    prior : float or Prior
+        The prior of the conditional probability tables: a number is added to every count. It must be positive.
     arc_prior : float, mapping, or array_like
         The prior probability of an arc from the class to a feature; a mapping or an array gives one for each feature.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
 
     Attributes
     ----------
@@ -93,6 +92,7 @@ class MANB(_DiscreteNaiveBayes):
     {'asia': 0.04, 'smoke': 1.0, 'xray': 1.0}
     """
 
+    name = "manb"
     arc_prior: float | Mapping[str, float] | ArrayLike = 0.5
 
     _state: ClassVar[dict[str, Any]] = {"arc_posteriors_": Any}  # a Series
@@ -102,15 +102,15 @@ class MANB(_DiscreteNaiveBayes):
         arcs = _for_each([cpt.name for cpt in features], self.arc_prior, "arc_prior")
         if not ((arcs >= 0) & (arcs <= 1)).all():
             raise ValueError(f"arc_prior={self.arc_prior!r} must be probabilities from 0 to 1")
-        averaged = [_average(cpt, arc, self._dirichlet) for cpt, arc in zip(features, arcs, strict=True)]
+        averaged = [_average(cpt, arc, self._prior) for cpt, arc in zip(features, arcs, strict=True)]
         self.arc_posteriors_ = self._by_feature(np.array([posterior for _, posterior in averaged]))
-        super()._hold(BayesianNetwork(network.dag, [*(cpt for cpt, _ in averaged), target], prior=network.prior))
+        super()._hold(network._with_cpts([*(cpt for cpt, _ in averaged), target]))
 
 
 def _average(cpt: CPT, arc_prior: float, prior: Prior) -> tuple[CPT, float]:
     """The table of a feature averaged over the models with and without an arc to it, and the arc's probability."""
     counts = np.asarray(cpt.counts)
-    with_arc, without = prior.alpha(cpt.child, len(counts)), prior.alpha(cpt.child, 1)
+    with_arc, without = prior.pseudo_count(cpt.child, len(counts)), prior.pseudo_count(cpt.child, 1)
     if np.any(np.asarray(with_arc) <= 0) or np.any(np.asarray(without) <= 0):
         raise ValueError(f"MANB needs a positive Dirichlet prior for {cpt.name!r}, such as prior=1, to weigh the arcs")
     together = counts.sum(axis=0, keepdims=True)
@@ -158,18 +158,16 @@ class AWNB(_WeightedNaiveBayes):
 
         theta_ijk ^ w_i / sum_k theta_ijk ^ w_i,
 
-    as in R's bnclassify; a weight of 0 makes a feature say nothing, one of 1 leaves its table alone. (With Hall's plain
-    exponents, without the sum, the class probabilities differ: the sums depend on the class.)
+    as in R's bnclassify; a feature of weight 0 is ignored, and the table of one of weight 1 is not changed. (With
+    Hall's plain exponents, without the sum, the class probabilities differ: the sums depend on the class.)
 
     Parameters
     ----------
     n_trees : int
-        Bootstrap samples, each with an unpruned tree: scikit-learn's, by entropy, on one indicator a state. R's
-        bnclassify uses rpart, whose trees split sets of states and stop earlier, so that weights differ.
+        The number of bootstrap samples, each with an unpruned tree: scikit-learn's, by entropy, on one indicator per
+        state. R's bnclassify uses rpart, whose trees split sets of states and stop earlier, so that weights differ.
     weights : mapping or array_like, optional
-        The weights themselves, one for each feature, in place of those from trees.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`.
+        The weights themselves, one for each feature, instead of those from trees.
 
     Attributes
     ----------
@@ -185,6 +183,7 @@ class AWNB(_WeightedNaiveBayes):
     'either'
     """
 
+    name = "awnb"
     n_trees: int = 10
     weights: Mapping[str, float] | ArrayLike | None = None
 
@@ -198,12 +197,12 @@ class AWNB(_WeightedNaiveBayes):
             return _checked_weights(names, self.weights)
         if self.n_trees < 1:
             raise ValueError(f"n_trees={self.n_trees!r}: at least one tree is needed to find weights")
-        return weights_from_depths(_depths_in_trees(counter, self.n_trees, self.seed))
+        return weights_from_depths(_depths_in_trees(counter, self.n_trees, self._seed))
 
     def _hold(self, network: BayesianNetwork) -> None:
         *features, target = network.cpts
         weighted = [_powered(cpt, weight) for cpt, weight in zip(features, self.weights_, strict=True)]
-        super()._hold(BayesianNetwork(network.dag, [*weighted, target], prior=network.prior))
+        super()._hold(network._with_cpts([*weighted, target]))
 
 
 def weights_from_depths(depths: ArrayLike) -> Floats:
@@ -227,7 +226,7 @@ def _depths_in_trees(counter: TableCounter, n_trees: int, seed: int) -> NDArray[
     """The least depth of each feature in trees on bootstrap samples; they do not depend on the order of the rows."""
     from sklearn.tree import DecisionTreeClassifier
 
-    codes, repeats = distinct_rows(counter.table.codes, counter.table.cards, counter.weights)
+    codes, repeats = merged_rows(counter.table.codes, counter.weights)
     order = np.lexsort(codes)
     codes, repeats = codes[:, order], repeats[order]
     cards = counter.table.cards[:-1].tolist()
@@ -286,18 +285,17 @@ class WANBIA(_WeightedNaiveBayes):
 
         sum over rows of log P(c | x; w)  -  regularization / 2 sum_i (w_i - 1)^2.
 
-    The sum is concave in w, so that there is no other maximum than the one that L-BFGS-B finds. A missing cell adds
-    nothing to its row.
+    The sum is concave in w, so that L-BFGS-B finds its only maximum. A missing value is ignored.
 
     Parameters
     ----------
+    prior : float or Prior
+        The prior of the conditional probability tables: a number is added to every count. It must be positive.
     bounds : tuple of two floats, or None
         The least and the greatest weight; None for no bounds. Without bounds, give a ``regularization``: where classes
         can be told apart without error there is no finite maximum.
     regularization : float
-        How strongly weights are held at 1, those of naive Bayes.
-    prior, class_prior, numeric, n_bins, missing, unseen, seed, n_jobs
-        As for every classifier, see :class:`BayesClassifier`. The prior must be positive.
+        How strongly weights are shrunk towards 1, which is naive Bayes.
 
     Attributes
     ----------
@@ -307,8 +305,8 @@ class WANBIA(_WeightedNaiveBayes):
         That of the rows of ``fit``, with these weights.
     network_ : BayesianNetwork
         Naive Bayes *without* weights. Tables to a power do not sum to one, and normalised as in :class:`AWNB` they give
-        other class probabilities (unless the class prior is bent to make up for it). ``predict_proba``, ``log_joint``
-        and ``explain`` use the weights.
+        other class probabilities, because the sums depend on the class. ``predict_proba``, ``log_joint`` and
+        ``explain`` use the weights.
 
     Examples
     --------
@@ -320,6 +318,7 @@ class WANBIA(_WeightedNaiveBayes):
     {'xray': 0.52, 'again': 0.52}
     """
 
+    name = "wanbia"
     bounds: tuple[float, float] | None = (0.0, 1.0)
     regularization: float = 0.0
 
@@ -388,7 +387,7 @@ class ConditionalLikelihood:
     @classmethod
     def of(cls, counter: TableCounter, tables: LogTables, regularization: float = 0.0) -> ConditionalLikelihood:
         """Of the rows of a counter, the class last; those of a class that the prior excludes do not matter."""
-        codes, rows = distinct_rows(counter.table.codes, counter.table.cards, counter.weights)
+        codes, rows = merged_rows(counter.table.codes, counter.weights)
         possible = np.isfinite(tables.log_prior)[codes[-1]]
         codes, rows = codes[:, possible], rows[possible]
         return cls(tables, np.ascontiguousarray(codes[:-1]), codes[-1].astype(np.intp), rows, regularization)

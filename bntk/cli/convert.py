@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from bntk._declared import FORMATS
 from bntk.cli.command import Command, Example
 from bntk.cli.inputs import load_network
 from bntk.cli.options import add_network
@@ -16,23 +17,23 @@ def _add_options(parser: ArgumentParser) -> None:
 
 
 def _run(options: Namespace) -> None:
-    from bntk.io import FORMATS
-
     check_can_be_written(options.output, tuple(FORMATS), packed=True)
     network = load_network(options.network)
     network.save(options.output)
-    if suffix_of(options.output) == ".uai":
-        note(f"{options.output}: the UAI format has no names; variables and states are numbered in it")
-    elif suffix_of(options.output) != ".json" and network.cpts[0].counts is not None:
-        note(f"{options.output}: only .json keeps the counts, with which a network can learn from more rows")
+    written = FORMATS[suffix_of(options.output)]
+    if not written.has_names:
+        note(f"{options.output}: this format has no names; variables and states are numbered in it")
+    elif not written.keeps_counts and network.cpts[0].counts is not None:
+        keeping = " and ".join(suffix for suffix in FORMATS.helps if FORMATS[suffix].keeps_counts)
+        note(f"{options.output}: only {keeping} keeps the counts, with which a network can learn from more rows")
 
 
 COMMAND = Command(
     "convert",
     "NETWORK OUT",
-    "Write a network in another format: .bif, .json, .xmlbif (.bifxml, .xml), .net (Hugin), .xdsl (GeNIe), .uai, each "
-    "also with .gz after it. Structure, states and every digit of the numbers are kept; .uai has no names. Of a "
-    "classifier, the network that it has learned is written.",
+    "Write a network in another format. Structure, states and every digit of the numbers are kept. Of a classifier, "
+    "the network that it has learned is written.\n\nFormats, each also with .gz after the suffix:\n"
+    + "\n".join(f"  {suffix:<9} {what}" for suffix, what in FORMATS.helps.items()),
     (
         Example("an embedded network as a file", "bntk convert asia asia.bif"),
         Example("for GeNIe, compressed", "bntk convert asia.bif asia.xdsl.gz"),

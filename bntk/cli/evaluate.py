@@ -14,8 +14,10 @@ import numpy as np
 
 from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.inputs import read_data
-from bntk.cli.models import DEFAULT, DEFAULT_MULTI, Training, classifiers
+from bntk.cli.models import Training, classifiers
 from bntk.cli.options import (
+    DEFAULT,
+    DEFAULT_MULTI,
     ModelSpec,
     add_data,
     add_json,

@@ -7,9 +7,10 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 import bntk
-from bntk.cli.command import Command, Example, UsageError
+from bntk._declared import FORMATS
+from bntk.cli.command import Command, Example
 from bntk.cli.inputs import Data, load_structure, read_data, rows_for, shared_columns
-from bntk.cli.options import add_data, add_json, add_output, add_seed, made, one_of, positive, prior
+from bntk.cli.options import add_data, add_json, add_output, add_seed, made, one_of, positive, prior, suffixes
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
 
 if TYPE_CHECKING:
@@ -33,17 +34,14 @@ def _add_options(parser: ArgumentParser) -> None:
         "--starts", type=positive, default=1, metavar="N", help="starts of EM; the best is kept (default 1)"
     )
     add_seed(parser)
-    add_output(parser, "the file of the network: .bif .json .xmlbif .net .xdsl .uai")
+    add_output(parser, f"the file of the network: {suffixes()}")
     add_json(parser)
 
 
 def _run(options: Namespace) -> None:
-    from bntk.io import FORMATS
-    from bntk.learning.em import em_result
+    from bntk.learning.em import EMResult
 
     check_can_be_written(options.output, tuple(FORMATS), packed=True)
-    if options.prior == "backoff":
-        raise UsageError("--prior backoff is for classifiers: see bntk learn")
     dag, network = load_structure(options.structure)
     data = read_data(options)
     started = time.perf_counter()
@@ -51,7 +49,7 @@ def _run(options: Namespace) -> None:
     seconds = time.perf_counter() - started
     if options.output is not None:
         fitted.save(options.output)
-    em = em_result(fitted)
+    em = fitted.report if isinstance(fitted.report, EMResult) else None
     likelihood = fitted.log_likelihood(rows) if em is None else em.log_likelihood
     if em is not None and not em.converged:
         note("EM was interrupted" if em.interrupted else f"EM had not converged after {em.iterations} iterations")

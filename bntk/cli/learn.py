@@ -9,12 +9,15 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 import bntk
+from bntk._declared import FORMATS
 from bntk._progress import showing_progress
 from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.info import classifier_text
 from bntk.cli.inputs import Data, check_names, read_data
-from bntk.cli.models import DEFAULT, DEFAULT_MULTI, Training, classifiers, describe
+from bntk.cli.models import Training, classifiers, describe
 from bntk.cli.options import (
+    DEFAULT,
+    DEFAULT_MULTI,
     SHAPES,
     ModelSpec,
     add_data,
@@ -27,6 +30,7 @@ from bntk.cli.options import (
     model,
     model_help,
     names,
+    suffixes,
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
 from bntk.errors import BntkWarning, DataError
@@ -38,6 +42,8 @@ if TYPE_CHECKING:
 
 #: A column with more distinct numbers is no variable as it is.
 MOST_NUMBERS, DEFAULT_BINS = 20, 5
+# That of bntk.learn and bntk.structural_em.
+DEFAULT_SCORE = "bdeu"
 
 
 def _add_options(parser: ArgumentParser) -> None:
@@ -50,7 +56,7 @@ def _add_options(parser: ArgumentParser) -> None:
     group.add_argument(
         "--tiers", metavar="A,B", type=names, nargs="+", help="no arc from a later tier to an earlier one"
     )
-    add_output(parser, "the file of the network (.bif .json .xmlbif .net .xdsl .uai) or classifier (.json)")
+    add_output(parser, f"the file of the network ({suffixes()}) or classifier (.json)")
     add_json(parser)
 
 
@@ -59,8 +65,6 @@ def _run(options: Namespace) -> None:
         check_can_be_written(options.output, (".json",), packed=True)
         _learn_classifier(options)
     else:
-        from bntk.io import FORMATS
-
         check_can_be_written(options.output, tuple(FORMATS), packed=True)
         _learn_network(options)
 
@@ -144,29 +148,22 @@ def _network_text(document: dict[str, Any]) -> str:
 
 def _report(network: BayesianNetwork, options: Namespace) -> dict[str, Any]:
     """How the structure was found."""
-    from bntk.learning.structural_em import structural_em_result
+    from bntk.learning.search import SearchResult
+    from bntk.learning.structural_em import StructuralEMResult
 
-    name = options.score.name if options.score else _default_score(options)
-    found, em = network.search_result, structural_em_result(network)
-    if em is not None:
-        ways = {"score": em.objective, "search": "structural EM", "exact": False, "interrupted": em.interrupted}
-    elif found is not None:
+    found = network.report
+    if isinstance(found, StructuralEMResult):
+        ways = {"score": found.objective, "search": "structural EM", "exact": False, "interrupted": found.interrupted}
+    elif isinstance(found, SearchResult):
         ways = {"score": found.score, "search": found.search, "exact": found.exact, "interrupted": found.interrupted}
     else:
         ways = {"score": None, "search": None, "exact": False, "interrupted": False}
-    return {"score_name": name, **ways}
-
-
-def _default_score(options: Namespace) -> str:
-    """That of ``structural_em`` and of ``learn``."""
-    return "bic" if options.missing == "em" else "bdeu"
+    return {"score_name": options.score.name if options.score else DEFAULT_SCORE, **ways}
 
 
 def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
-    score = made(options.score) or _default_score(options)
+    score = made(options.score) or DEFAULT_SCORE
     search, prior = options.search or "auto", made(options.prior)
-    if prior == "backoff":
-        raise UsageError("--prior backoff is for classifiers, with --target")
     shown = shows_progress(options)
     if options.missing == "em":
         return bntk.structural_em(rows, score, space, search, prior, seed=options.seed, progress=shown)

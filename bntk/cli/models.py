@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS, Declared
 from bntk.cli.command import UsageError, did_you_mean
 from bntk.cli.inputs import Data, are_numbers
-from bntk.cli.options import CLASSIFIERS, MULTI_CLASSIFIERS, Kind, ModelSpec, made
+from bntk.cli.options import DEFAULT, ModelSpec, made
 from bntk.cli.output import note
 from bntk.errors import DataError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Options of the command line, and the parameters of classifiers that they are.
 SHARED = {
-    "score": "score",
+    "score": "criterion",
     "search": "search",
     "max_parents": "max_parents",
     "prior": "prior",
@@ -29,7 +30,6 @@ SHARED = {
     "missing": "missing",
     "base": "estimator",
 }
-DEFAULT, DEFAULT_MULTI = "tan", "mdbnc"
 
 
 class Training:
@@ -124,19 +124,19 @@ def _parameters(
 ) -> tuple[dict[str, Any], set[str]]:
     """What a classifier is made with, and all that it could be made with."""
     known = set(kind().get_params(deep=False))
-    for name in spec.options:
+    given = {SHARED.get(name, name): value for name, value in spec.options.items()}  # fan:score=bic is its criterion
+    for name in given:
         if name not in known:
             raise UsageError(f"{spec.name} has no option {name!r}{did_you_mean(name, known)}")
     chosen = {name: value for name, value in shared.items() if name in known}
     used.update(chosen)
-    return {**chosen, **({"seed": seed} if "seed" in known else {}), **spec.options}, known
+    drawing = {"random_state": seed} if "random_state" in known else {}
+    return {**chosen, **drawing, **given}, known
 
 
-def _kind(spec: ModelSpec, choices: dict[str, Kind]) -> Any:
-    import bntk
-
+def _kind(spec: ModelSpec, choices: Declared) -> Any:
     if spec.name in choices:
-        return getattr(bntk, choices[spec.name].name)
+        return choices[spec.name]
     if choices is MULTI_CLASSIFIERS:
         raise UsageError(f"{spec.name} is for one class; for several: {', '.join(choices)}")
     if spec.name in MULTI_CLASSIFIERS:

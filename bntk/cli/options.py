@@ -4,60 +4,18 @@ from __future__ import annotations
 
 import ast
 import math
+import textwrap
 from argparse import ArgumentParser, ArgumentTypeError, _ArgumentGroup
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from bntk._declared import CLASSIFIERS, FORMATS, MULTI_CLASSIFIERS, SCORES, SEARCHES, Declared
 from bntk.cli.command import did_you_mean
 
-
-class Kind(NamedTuple):
-    """A classifier: its class in the package, and what it is."""
-
-    name: str
-    what: str
-
-
-#: How the command names classifiers with one class variable.
-CLASSIFIERS = {
-    "nb": Kind("NaiveBayes", "naive Bayes"),
-    "tan": Kind("TAN", "tree-augmented naive Bayes (the default)"),
-    "fan": Kind("FAN", "forest-augmented naive Bayes"),
-    "stan": Kind("STAN", "a tree, and class arcs to some features only"),
-    "stand": Kind("STAND", "the same, other features discarded"),
-    "kdb": Kind("KDB", "up to k features as parents of each, as kdb:k=2"),
-    "skdb": Kind("SelectiveKDB", "k and the features chosen by leave-one-out"),
-    "ban": Kind("BAN", "any DAG among the features"),
-    "dag": Kind("BayesNetClassifier", "any DAG, the class anywhere in it"),
-    "spode": Kind("SPODE", "one feature is a parent of all others"),
-    "aode": Kind("AODE", "the average of all of these"),
-    "a2de": Kind("A2DE", "the same with two parents"),
-    "semi": Kind("SemiNaiveBayes", "groups of joined features"),
-    "manb": Kind("MANB", "naive Bayes averaged over sets of features"),
-    "awnb": Kind("AWNB", "naive Bayes with weights, by trees"),
-    "wanbia": Kind("WANBIA", "naive Bayes with weights, by likelihood"),
-}
-#: Classifiers with several class variables.
-MULTI_CLASSIFIERS = {
-    "mdbnc": Kind("MDBNC", "one network over classes and features (the default)"),
-    "amode": Kind("AMODE", "averages over the classes as parents"),
-    "br": Kind("BinaryRelevance", "a classifier for each class"),
-    "lp": Kind("LabelPowerset", "one classifier of all combinations"),
-    "cc": Kind("ClassifierChain", "each class given those before it"),
-    "circular": Kind("CircularChain", "the same in a circle"),
-    "bcc": Kind("BayesianChain", "the same in a tree or DAG of classes"),
-    "ecc": Kind("ChainEnsemble", "several chains vote"),
-}
+DEFAULT, DEFAULT_MULTI = "tan", "mdbnc"
+_WIDTH = 100  # of lines of help
 #: Shapes of networks that are learned without a target.
 SHAPES = ("dag", "tree", "forest", "polytree")
-SCORES = (
-    *("aic", "bic", "bdeu", "bds", "k2", "hgc", "sb", "fnml", "qnml"),
-    *("loglik", "ll", "loo", "lc", "cv", "accuracy"),
-)
-SEARCHES = (
-    *("auto", "hc", "tabu", "order", "exact", "spanning_tree", "k2", "additions", "superparent", "fssj", "bsej", "kdb"),
-    *("star", "selective_trees", "sahami"),
-)
 NUMERIC = ("mdl", "width", "frequency", "category", "bernoulli", "gaussian", "kde", "multinomial")
 MISSING = ("marginal", "em", "state", "available", "drop")
 
@@ -87,8 +45,7 @@ def add_network(parser: ArgumentParser, name: str = "network") -> None:
     parser.add_argument(
         name,
         metavar="NETWORK",
-        help="a file (.bif .json .xmlbif .net .xdsl .uai, also .gz), the file of a classifier, or the name of an "
-        "embedded network such as asia",
+        help=f"a file ({suffixes()}, also .gz), the file of a classifier, or the name of an embedded network as asia",
     )
 
 
@@ -133,7 +90,8 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
     """What a model is and how it is learned; shared by learn and evaluate."""
     group = parser.add_argument_group("the model")
     group.add_argument("--score", type=score, help=f"what makes a structure good: {_listed(SCORES)}; bdeu:10 sets ess")
-    group.add_argument("--search", type=one_of(SEARCHES), help=f"how it is looked for: {_listed(SEARCHES)}")
+    searches = ("auto", *SEARCHES)
+    group.add_argument("--search", type=one_of(searches), help=f"how it is looked for: {_listed(searches)}")
     group.add_argument("--max-parents", type=natural, metavar="K", help="the most parents of a variable")
     group.add_argument(
         "--prior", type=prior, help="of the probabilities: mle, a number for each cell, bdeu:ESS, or backoff"
@@ -146,7 +104,9 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
         "--missing", type=one_of(MISSING),
         help="what a missing cell means: marginal, em, state (classifiers); available, drop, em (networks)",
     )  # fmt: skip
-    group.add_argument("--base", type=model, metavar="MODEL", help="what br, lp, cc, circular, bcc and ecc are made of")
+    group.add_argument(
+        "--base", type=model, metavar="MODEL", help="the model of one class of which models of several classes are made"
+    )
     add_seed(group)
     return group
 
@@ -159,13 +119,22 @@ def add_seed(parser: ArgumentParser | _ArgumentGroup) -> None:
 def model_help() -> str:
     """All models, for a description."""
 
-    def lines(models: dict[str, Kind]) -> str:
-        return "\n".join(f"  {name:<9} {kind.what}" for name, kind in models.items())
+    def lines(models: Declared) -> str:
+        return "\n".join(
+            textwrap.fill(f"{name:<9} {what}", _WIDTH, initial_indent="  ", subsequent_indent=" " * 12)
+            for name, what in models.helps.items()
+        )
 
     return (
-        f"Models of one class:\n{lines(CLASSIFIERS)}\n\nModels of several classes, as --target a,b:\n"
-        f"{lines(MULTI_CLASSIFIERS)}\n\nOptions of a model follow its name, as in kdb:k=3 and aode:m=5."
+        f"Models of one class (by default {DEFAULT}):\n{lines(CLASSIFIERS)}\n\nModels of several classes, as --target "
+        f"a,b (by default {DEFAULT_MULTI}):\n{lines(MULTI_CLASSIFIERS)}\n\nOptions of a model follow its name, as in "
+        "kdb:k=3 and aode:m=5."
     )
+
+
+def suffixes() -> str:
+    """The suffixes of network files, the usual one of each format."""
+    return " ".join(FORMATS.helps)
 
 
 # ---- words ---------------------------------------------------------------------------------------------------------
@@ -312,7 +281,7 @@ def arc(text: str) -> tuple[str, str]:
 def model(text: str) -> ModelSpec:
     """A model with its options, as ``tan`` or ``kdb:k=3``."""
     word, colon, rest = text.partition(":")
-    name = one_of({**CLASSIFIERS, **MULTI_CLASSIFIERS, **dict.fromkeys(SHAPES)})(word)
+    name = one_of(dict.fromkeys((*CLASSIFIERS, *MULTI_CLASSIFIERS, *SHAPES)))(word)
     options: dict[str, Any] = {}
     for part in rest.split(",") if colon else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))

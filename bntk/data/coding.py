@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from bntk.data.variable import State, Variable, format_states, is_missing, natural_order, plain_state
+from bntk.data.variable import (
+    NEVER_MISSING,
+    State,
+    Variable,
+    format_states,
+    is_missing,
+    natural_order,
+    plain_state,
+    plain_states,
+)
 from bntk.errors import DataError, UnseenStateWarning
 
 MOST_FLOATS = 256  # distinct floats; beyond that, a column is a measurement, not a category
@@ -57,37 +66,62 @@ def settle(columns: Iterable[CodedColumn]) -> tuple[list[np.ndarray], list[Varia
     """Variables, their rows of codes, and the source dtypes; the states are those declared, or else seen."""
     rows, variables, sources = [], [], []
     for column in columns:
-        in_use = _codes_in_use(column)
+        in_use = codes_in_use(column)
         if len(in_use) > MOST_STATES:  # a million numbers can be refused without a look at all of them
-            first = [plain_state(column.labels[code]) for code in in_use[: MOST_STATES + 2]]
+            first = plain_states([column.labels[code] for code in in_use[: MOST_STATES + 2]])
             _check_size(column.name, _distinct(first), column.declared)
-        labels = {code: plain_state(column.labels[code]) for code in in_use}
-        states = _states(column, labels.values())
-        position = {state: code for code, state in enumerate(states)}
-        lookup = np.full(len(column.labels), len(states))
-        for code, label in labels.items():
-            if not is_missing(label):
-                lookup[code] = position[label]
-        rows.append(look_up(lookup, len(states), column.codes))
-        variables.append(Variable(column.name, states, column.ordered))
+        labels = plain_states([column.labels[code] for code in in_use])
+        states = _states(column, labels)
+        if labels == states and len(labels) == len(column.labels):
+            rows.append(_as_they_are(column.codes, len(states)))
+        else:
+            lookup = _positions(labels, in_use, states, len(column.labels))
+            rows.append(look_up(lookup, len(states), column.codes))
+        variables.append(Variable._trusted(column.name, states, column.ordered))
         sources.append(column.source)
     return rows, variables, sources
 
 
-def _codes_in_use(column: CodedColumn) -> Sequence[int]:
-    if column.declared or column.all_used:
+def _positions(labels: Sequence[State], codes: Sequence[int], states: Sequence[State], size: int) -> np.ndarray:
+    """The position of each label among the states; the number of states for labels that are missing or not used."""
+    position = {state: place for place, state in enumerate(states)}
+    lookup = np.full(size, len(states))
+    for code, label in zip(codes, labels, strict=True):
+        if not is_missing(label):
+            lookup[code] = position[label]
+    return lookup
+
+
+def _as_they_are(codes: np.ndarray, n_states: int) -> np.ndarray:
+    """Codes in the smallest unsigned type, a missing cell (-1 or above the last state) as the number of states."""
+    if codes.dtype.kind == "u":
+        return codes if codes.itemsize == 1 else codes.astype(np.min_scalar_type(n_states))
+    unsigned = codes.view(f"u{codes.itemsize}")  # -1 becomes the largest number
+    clamped: np.ndarray = np.minimum(unsigned, unsigned.dtype.type(n_states))
+    return clamped.astype(np.min_scalar_type(n_states), copy=False)
+
+
+def codes_in_use(column: CodedColumn, seen: bool = False) -> Sequence[int]:
+    """The codes of the labels that count: those that occur, and unless they are to be ``seen`` those declared."""
+    if column.all_used or (column.declared and not seen):
         return range(len(column.labels))
     codes = column.codes
-    counts = np.bincount(codes[codes >= 0] if codes.dtype.kind == "i" else codes)
+    if codes.itemsize == 1:  # -1 is 255
+        counts = np.bincount(codes.view(np.uint8), minlength=256)[: len(column.labels)]
+    else:
+        counts = np.bincount(codes[codes >= 0] if codes.dtype.kind == "i" else codes)
     used: list[int] = np.flatnonzero(counts).tolist()
     return used
 
 
-def _distinct(labels: Iterable[State]) -> list[State]:
-    return list(dict.fromkeys(label for label in labels if not is_missing(label)))
+def _distinct(labels: Sequence[State]) -> list[State]:
+    """The labels that are not missing, each once."""
+    if {*map(type, labels)} <= NEVER_MISSING:
+        return list(dict.fromkeys(labels))
+    return list(dict.fromkeys([label for label in labels if not is_missing(label)]))
 
 
-def _states(column: CodedColumn, labels: Iterable[State]) -> list[State]:
+def _states(column: CodedColumn, labels: Sequence[State]) -> list[State]:
     states = _distinct(labels)
     _check_size(column.name, states, column.declared)
     if not states:
@@ -100,8 +134,7 @@ def _states(column: CodedColumn, labels: Iterable[State]) -> list[State]:
 
 
 def _check_size(name: str, states: Sequence[State], declared: bool = False) -> None:
-    floats = any(isinstance(state, float) for state in states)
-    if len(states) > MOST_FLOATS and floats and not declared:
+    if len(states) > MOST_FLOATS and not declared and any(isinstance(state, float) for state in states):
         raise too_many_numbers(name, len(states))
     if len(states) > MOST_STATES:
         raise too_many_states(name, states[0])
@@ -128,15 +161,15 @@ def settle_against(
     columns: Iterable[CodedColumn], variables: Sequence[Variable], unseen: str
 ) -> tuple[list[np.ndarray], list[Any]]:
     """Rows of codes for known variables, and the source dtypes; see ``unseen`` of ``Table.from_frame``."""
-    rows, sources, strangers = [], [], []
+    rows, sources, found = [], [], []
     for column, variable in zip(columns, variables, strict=True):
         lookup, unknown = _match(column, variable)
         if unknown:
-            strangers += _strangers(column, variable, unknown)
+            found += _unknown_values(column, variable, unknown)
         rows.append(look_up(np.array(lookup, dtype=np.int64), variable.n_states, column.codes))
         sources.append(column.source)
-    if strangers:
-        _report(strangers, unseen)
+    if found:
+        _report(found, unseen)
     return rows, sources
 
 
@@ -166,7 +199,7 @@ def look_up(lookup: np.ndarray, missing: int, codes: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _Stranger:
+class _Unknown:
     """Values of a column that are none of the states of its variable."""
 
     variable: Variable
@@ -176,7 +209,7 @@ class _Stranger:
     first_label: State
 
 
-def _strangers(column: CodedColumn, variable: Variable, unknown: list[int]) -> list[_Stranger]:
+def _unknown_values(column: CodedColumn, variable: Variable, unknown: list[int]) -> list[_Unknown]:
     flagged = np.zeros(len(column.labels) + 1, dtype=bool)
     flagged[unknown] = True
     hit = np.take(flagged, column.codes, mode="wrap")
@@ -186,12 +219,12 @@ def _strangers(column: CodedColumn, variable: Variable, unknown: list[int]) -> l
     first = int(np.argmax(hit))
     seen = np.unique(column.codes[hit])
     labels = [plain_state(column.labels[code]) for code in seen]
-    return [_Stranger(variable, labels, n_rows, first, plain_state(column.labels[int(column.codes[first])]))]
+    return [_Unknown(variable, labels, n_rows, first, plain_state(column.labels[int(column.codes[first])]))]
 
 
-def _report(strangers: Sequence[_Stranger], unseen: str) -> None:
+def _report(unknown_values: Sequence[_Unknown], unseen: str) -> None:
     if unseen == "error":
-        worst = strangers[0]
+        worst = unknown_values[0]
         raise DataError(
             f"column {worst.variable.name!r}, row {worst.first_row}: {worst.first_label!r} is not a known state; the "
             f'states are {format_states(worst.variable.states)}; unseen="missing" takes such cells as missing'
@@ -199,10 +232,10 @@ def _report(strangers: Sequence[_Stranger], unseen: str) -> None:
     parts = [
         f"column {s.variable.name!r}: {format_states(s.labels, 5)} in {s.n_rows:,} row{'s' if s.n_rows > 1 else ''} "
         f"(known: {format_states(s.variable.states, 8)})"
-        for s in strangers[:5]
+        for s in unknown_values[:5]
     ]
-    if len(strangers) > 5:
-        parts.append(f"and {len(strangers) - 5} more columns")
+    if len(unknown_values) > 5:
+        parts.append(f"and {len(unknown_values) - 5} more columns")
     message = "values that are not known states are taken as missing: " + "; ".join(parts)
     warnings.warn(message, UnseenStateWarning, stacklevel=_caller_level())
 

@@ -63,7 +63,7 @@ def columns_of_frame(frame: Any) -> list[tuple[str, Any]]:
 
     dependencies = nw.dependencies
     if dependencies.is_pandas_dataframe(frame):
-        return [(str(name), frame.iloc[:, i]) for i, name in enumerate(frame.columns)]
+        return [(str(name), series) for name, series in frame.items()]
     if dependencies.is_polars_lazyframe(frame):
         frame = frame.collect()
     if dependencies.is_polars_dataframe(frame):
@@ -87,25 +87,25 @@ def code_column(name: str, column: Any) -> CodedColumn:
         return column
     if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iu":
         return CodedColumn(name, *code_integers(np.ascontiguousarray(column)), source=column.dtype)
-    import narwhals as nw
-
-    dependencies = nw.dependencies
-    if dependencies.is_polars_series(column):
+    library = _library(column)
+    if library == "polars":
         return code_polars(name, column)
-    if type(column).__module__.partition(".")[0] == "pyarrow":
-        return code_arrow(name, column)
-    return code_pandas(name, column)
+    return code_arrow(name, column) if library == "pyarrow" else code_pandas(name, column)
+
+
+def _library(column: Any) -> str:
+    """Where the type of a column is from."""
+    return type(column).__module__.partition(".")[0]
 
 
 def numbers_of(column: Any) -> np.ndarray | None:
     """A column of numbers as floats, missing cells NaN; None for a column of anything else (truth values, too)."""
-    import narwhals as nw
-
     if isinstance(column, CodedColumn):
         column = np.append(np.array(column.labels, dtype=object), np.nan)[column.codes.astype(np.intp)]
-    if nw.dependencies.is_polars_series(column):
+    library = _library(column)
+    if library == "polars":
         return column.cast(float).to_numpy() if column.dtype.is_numeric() else None
-    if type(column).__module__.partition(".")[0] == "pyarrow":
+    if library == "pyarrow":
         import pyarrow as pa
 
         kind = column.type
@@ -120,6 +120,8 @@ def _numbers_of_pandas(column: Any) -> np.ndarray | None:
 
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiu":
         return column.astype(np.float64, copy=False)
+    if isinstance(getattr(column, "dtype", None), (pd.CategoricalDtype, pd.StringDtype)):
+        return None
     series = pd.Series(column)
     dtype = series.dtype
     if dtype == np.dtype(object):
@@ -177,7 +179,7 @@ def code_pandas(name: str, column: Any) -> CodedColumn:
         series = pd.Series(column, dtype=object)
         return CodedColumn(name, *_code_any(name, series), all_used=True, source=dtype)
     if isinstance(dtype, pd.CategoricalDtype):
-        codes = series.cat.codes.to_numpy()
+        codes: np.ndarray = series.array.codes  # type: ignore[union-attr]
         return CodedColumn(name, list(dtype.categories), codes, True, bool(dtype.ordered), source=dtype)
     if pd.api.types.is_integer_dtype(dtype):
         labels, codes = _code_pandas_integers(series)

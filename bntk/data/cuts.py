@@ -28,6 +28,7 @@ import numpy as np
 
 from bntk._threads import run_parallel, spans
 from bntk.data.cut_kernels import SUM_BITS, code_kernel, mdl_kernel, n_log_n_table
+from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 
 METHODS = ("mdl", "width", "frequency")
@@ -191,7 +192,7 @@ def learn_cuts(
         raise ValueError(f"n_bins must be a whole number from 1, not {n_bins!r}")
     columns = [_numbers(column, position) for position, column in enumerate(columns)]
     n_rows = _common_length(columns)
-    weights = _NO_WEIGHTS if weights is None else _checked_weights(weights, n_rows)
+    weights = _NO_WEIGHTS if weights is None else checked_weights(weights, n_rows)
     if method == "mdl":
         return _mdl(columns, *_class_codes(classes, n_classes, n_rows), weights)
     rows = slice(None) if not weights.size or (weights > 0).all() else np.flatnonzero(weights)
@@ -222,7 +223,7 @@ def joint_cuts(columns: Sequence[Any], classes: Any, n_classes: Sequence[int], w
     """
     columns = [_numbers(column, position) for position, column in enumerate(columns)]
     n_rows = _common_length(columns)
-    weights = _NO_WEIGHTS if weights is None else _checked_weights(weights, n_rows)
+    weights = _NO_WEIGHTS if weights is None else checked_weights(weights, n_rows)
     logs = _logs(float(weights.sum()) if weights.size else float(n_rows), weights)
     some = [
         _MdlCutter(*_class_codes(codes, card, n_rows), weights, *logs)
@@ -397,17 +398,6 @@ def _common_length(columns: Sequence[np.ndarray]) -> int:
                 "the same number"
             )
     return len(columns[0]) if columns else 0
-
-
-def _checked_weights(weights: Any, n_rows: int) -> np.ndarray:
-    checked = np.ascontiguousarray(weights, dtype=np.float64)
-    if checked.shape != (n_rows,):
-        raise DataError(f"there must be one weight for each of the {n_rows:,} rows; got the shape {checked.shape}")
-    wrong = ~(np.isfinite(checked) & (checked >= 0))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise DataError(f"the weight of row {row} is {checked[row]}; weights must be finite and not negative")
-    return checked
 
 
 def _class_codes(classes: Any, n_classes: int | None, n_rows: int) -> tuple[np.ndarray, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bntk.data.variable import Variable, format_states
+from bntk.data.variable import Variable, cards_of, format_states, names_of
 from bntk.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class Table:
         if variables is None:
             rows, variables, sources = coding.settle(columns)
         else:
-            _check_names([variable.name for variable in variables])
+            _check_names(names_of(variables))
             rows, sources = coding.settle_against(columns, variables, unseen)
         return cls._make(_stack(rows, variables), variables, sources)
 
@@ -254,17 +254,17 @@ class Table:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the variables, in order."""
-        return tuple(variable.name for variable in self.variables)
+        return names_of(self.variables)
 
     @cached_property
     def cards(self) -> np.ndarray:
         """Number of states of each variable."""
-        return _frozen(np.array([variable.n_states for variable in self.variables], dtype=np.int64))
+        return _frozen(np.array(cards_of(self.variables), dtype=np.int64))
 
     @cached_property
     def has_missing(self) -> np.ndarray:
         """Whether each variable has a missing cell."""
-        return _frozen(self._n_missing > 0)
+        return _frozen(self.codes.max(axis=1, initial=0) == self.cards)
 
     @cached_property
     def _n_missing(self) -> np.ndarray:
@@ -488,9 +488,31 @@ def as_table(
     return table.require_rows() if require_rows else table
 
 
+def column_names(data: Any) -> list[str] | None:
+    """The names of the columns of data of any kind, in order; None where it has none, as a numpy array.
+
+    Examples
+    --------
+    >>> column_names({"a": [1, 2], "b": [3, 4]})
+    ['a', 'b']
+    """
+    if isinstance(data, Table):
+        return list(data.names)
+    if isinstance(data, Mapping):
+        return [str(name) for name in data]
+    if isinstance(data, np.ndarray):
+        return None
+    import narwhals as nw
+
+    try:
+        return [str(name) for name in nw.from_native(data).collect_schema().names()]
+    except TypeError:
+        return None  # as_table says what it can take
+
+
 def code_dtype(variables: Iterable[Variable]) -> np.dtype:
     """The smallest unsigned type that holds every code of these variables and the code of a missing cell."""
-    return np.min_scalar_type(max((variable.n_states for variable in variables), default=0))
+    return np.min_scalar_type(max(cards_of(variables), default=0))
 
 
 def _stack(rows: Sequence[np.ndarray], variables: Sequence[Variable]) -> np.ndarray:
@@ -532,7 +554,7 @@ def _select(table: Table, only: list[str] | None) -> Table:
 
 
 def _names(variables: Sequence[Variable] | None) -> list[str] | None:
-    return None if variables is None else [variable.name for variable in variables]
+    return None if variables is None else list(names_of(variables))
 
 
 def _wanted(variables: Sequence[Variable] | None, only: Iterable[str] | None) -> list[str] | None:
@@ -541,6 +563,8 @@ def _wanted(variables: Sequence[Variable] | None, only: Iterable[str] | None) ->
 
 
 def _check_names(names: Sequence[str]) -> None:
+    if len({*names}) == len(names):
+        return
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from bntk.errors import DataError, UnknownNameError
 
 State = Hashable
 
+_NAME, _N_STATES = attrgetter("name"), attrgetter("n_states")
 _DIGITS = re.compile(r"(\d+)")
 _NUMERAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 
@@ -29,6 +31,13 @@ class Variable:
     ordered : bool
         True when the order of the states means something (low < medium < high).
 
+    Attributes
+    ----------
+    name, states, ordered
+        As given; the states as a tuple.
+    n_states : int
+        Number of states.
+
     Examples
     --------
     >>> rain = Variable("rain", ["no", "yes"])
@@ -38,11 +47,12 @@ class Variable:
     Variable('rain', ['no', 'yes'])
     """
 
-    __slots__ = ("__dict__", "name", "ordered", "states")
+    __slots__ = ("__dict__", "n_states", "name", "ordered", "states")
 
     name: str
     states: tuple[State, ...]
     ordered: bool
+    n_states: int
 
     def __init__(self, name: str, states: Iterable[State], ordered: bool = False) -> None:
         if not isinstance(name, str) or not name.strip():
@@ -59,17 +69,21 @@ class Variable:
             if label in seen:
                 raise DataError(f"variable {name!r}: state {label!r} is given twice")
             seen.add(label)
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "states", labels)
-        object.__setattr__(self, "ordered", bool(ordered))
+        self._fill(name, labels, bool(ordered))
+
+    def _fill(self, name: str, states: tuple[State, ...], ordered: bool) -> None:
+        for slot, value in (("name", name), ("states", states), ("ordered", ordered), ("n_states", len(states))):
+            object.__setattr__(self, slot, value)
+
+    @classmethod
+    def _trusted(cls, name: str, states: Iterable[State], ordered: bool = False) -> Variable:
+        """A variable whose states are known to be distinct, not missing, and plain Python values."""
+        variable = object.__new__(cls)
+        variable._fill(name, tuple(states), ordered)
+        return variable
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a Variable cannot be changed; make a new one with another {attribute}")
-
-    @property
-    def n_states(self) -> int:
-        """Number of states."""
-        return len(self.states)
 
     @cached_property
     def _codes(self) -> dict[State, int]:
@@ -114,10 +128,12 @@ class Variable:
         return found
 
     def _key(self) -> tuple[object, ...]:
-        return self.name, self.states, tuple(type(s) for s in self.states), self.ordered
+        return self.name, self.states, tuple(map(type, self.states)), self.ordered
 
     def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, Variable) else NotImplemented
+        if not isinstance(other, Variable):
+            return NotImplemented
+        return self is other or self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash((self.name, self.states))
@@ -128,6 +144,16 @@ class Variable:
     def __repr__(self) -> str:
         ordered = ", ordered=True" if self.ordered else ""
         return f"Variable({self.name!r}, {format_states(self.states)}{ordered})"
+
+
+def names_of(variables: Iterable[Variable]) -> tuple[str, ...]:
+    """The names of variables."""
+    return tuple(map(_NAME, variables))
+
+
+def cards_of(variables: Iterable[Variable]) -> tuple[int, ...]:
+    """The numbers of states of variables."""
+    return tuple(map(_N_STATES, variables))
 
 
 def format_states(states: Sequence[State], most: int = 12) -> str:
@@ -204,6 +230,15 @@ def _number(label: State) -> int | float | None:
     if isinstance(label, str) and _NUMERAL.fullmatch(label):
         return float(label)
     return None
+
+
+#: Types of which no value marks a missing cell.
+NEVER_MISSING = frozenset({str, int, bool})
+
+
+def plain_states(states: Sequence[State]) -> list[State]:
+    """:func:`plain_state` of each."""
+    return list(states) if {*map(type, states)} <= NEVER_MISSING else [plain_state(state) for state in states]
 
 
 def plain_state(state: State) -> State:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bntk.errors import CycleError, GraphError
 from bntk.graph.text import read_dag, write_chains, write_dot, write_mermaid
@@ -119,7 +120,15 @@ class DAG(NamedNodes):
             raise GraphError(f"{len(names)} nodes need a square matrix of that size, not shape {cells.shape}")
         if not np.isin(cells, (0, 1)).all():
             raise GraphError("an adjacency matrix holds only zeros and ones (or booleans)")
-        return cls(names, [(names[i], names[j]) for i, j in np.argwhere(cells.astype(bool)).tolist()])
+        loops = np.flatnonzero(np.diag(cells))
+        if loops.size:
+            raise GraphError(f"the arc {names[loops[0]]!r}, {names[loops[0]]!r} joins a node to itself")
+        parents: list[list[int]] = [[] for _ in names]
+        for head, tail in np.argwhere(cells.T).tolist():
+            parents[head].append(tail)
+        dag = cls._trusted(names, tuple(map(tuple, parents)))
+        dag._refuse_cycle()
+        return dag
 
     @classmethod
     def from_networkx(cls, graph: Any) -> DAG:
@@ -152,7 +161,7 @@ class DAG(NamedNodes):
     def arcs(self) -> tuple[tuple[str, str], ...]:
         """The arcs as (from, to), sorted by node order."""
         names = self.nodes
-        return tuple((names[tail], names[head]) for tail, row in enumerate(self.child_indices) for head in row)
+        return tuple([(names[tail], names[head]) for tail, row in enumerate(self.child_indices) for head in row])
 
     @property
     def n_arcs(self) -> int:
@@ -232,6 +241,23 @@ class DAG(NamedNodes):
         """The descendants of a node, or of any of several nodes, without those given; in node order."""
         given = self._indices(names)
         return self._names(closure(given, self.child_indices).difference(given))
+
+    def ancestor_matrix(self) -> NDArray[np.bool_]:
+        """Which nodes are ancestors of which: in row i, the ancestors of node i are marked.
+
+        Examples
+        --------
+        >>> DAG.parse("A -> B -> C").ancestor_matrix().astype(int)
+        array([[0, 0, 0],
+               [1, 0, 0],
+               [1, 1, 0]])
+        """
+        matrix = np.zeros((self.n_nodes, self.n_nodes), dtype=bool)
+        for node in self.topological_indices:
+            parents = list(self.parent_indices[node])
+            matrix[node] = matrix[parents].any(axis=0)
+            matrix[node, parents] = True
+        return matrix
 
     def markov_blanket(self, name: str) -> tuple[str, ...]:
         """The parents, children and other parents of the children of a node.

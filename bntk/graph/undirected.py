@@ -63,7 +63,7 @@ class NamedNodes(ABC):
 
     def _names(self, indices: Iterable[int]) -> tuple[str, ...]:
         """Names for positions, in node order."""
-        return tuple(self.nodes[i] for i in sorted(indices))
+        return tuple(map(self.nodes.__getitem__, sorted(indices)))
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._positions
@@ -213,7 +213,7 @@ def unknown_node(name: object, nodes: Sequence[str], where: str = "") -> Unknown
 
 def sorted_rows(rows: Iterable[Iterable[int]]) -> tuple[tuple[int, ...], ...]:
     """Sets of positions as sorted tuples."""
-    return tuple(tuple(sorted(row)) for row in rows)
+    return tuple([tuple(sorted(row)) for row in rows])
 
 
 def induced_rows(rows: Sequence[Iterable[int]], kept: Sequence[int]) -> tuple[tuple[int, ...], ...]:

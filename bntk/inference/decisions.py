@@ -1,4 +1,4 @@
-"""What to look at next, what mattered, and which numbers matter: decisions that a network is asked for.
+"""What to observe next, which findings mattered, and which numbers matter.
 
 References
 ----------
@@ -16,18 +16,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bntk.data.variable import State
 from bntk.errors import NetworkError
-from bntk.inference.evidence import Findings, clashing, read_findings
-from bntk.inference.exact.program import Calibrated, Program, compile_network
+from bntk.inference.engines import Floats, Posterior
+from bntk.inference.evidence import Findings, read_findings
+from bntk.inference.exact.program import compile_network
+from bntk.inference.query import Question
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Floats = NDArray[np.float64]
 
 
 # ---- what to look at, and what mattered ----------------------------------------------------------------------------
@@ -39,49 +38,17 @@ def value_of_information(
     given: Mapping[str, Any] | None = None,
     candidates: Iterable[str] | None = None,
 ) -> pd.DataFrame:
-    """How much each variable that was not observed would tell about the target.
-
-    The value is the entropy of the target that observing the variable is expected to remove: their mutual information
-    given the evidence, I(target; variable | given), in nats. It takes one calibration for each state of the target.
-
-    Parameters
-    ----------
-    network : BayesianNetwork
-    target : str
-    given : mapping, optional
-        What is known: for a variable its state, several states, or a mapping of states to likelihoods.
-    candidates : iterable of str, optional
-        The variables that could be observed; all others by default.
-
-    Returns
-    -------
-    DataFrame
-        One row a variable, the most telling first, with the columns ``information`` and ``share``, the part of the
-        target's entropy that it would remove.
-
-    Examples
-    --------
-    >>> import bntk
-    >>> value_of_information(bntk.datasets.asia(), "lung", {"dysp": "yes"}, ["xray", "bronc", "asia"]).round(4)
-              information   share
-    variable
-    xray           0.2092  0.6317
-    bronc          0.0138  0.0416
-    asia           0.0000  0.0000
-    """
+    """How much each variable would tell about the target; see :meth:`bntk.BayesianNetwork.value_of_information`."""
     import pandas as pd
 
     goal = network.dag.index(target)
     findings = read_findings(network, given)
     names = _candidates(network, target, findings, candidates)
-    program = compile_network(network)
-    posterior = _calibrated(program, findings)
+    posterior = Question(network, findings).posterior()
     prior = posterior.marginal(goal)
     gains = np.zeros(len(names))
     for state in np.flatnonzero(prior):
-        observed = np.zeros(len(prior))
-        observed[state] = 1.0
-        conditional = program.calibrate({**findings.vectors, goal: observed})
+        conditional = _also(network, findings, goal, int(state))
         for i, name in enumerate(names):
             position = network.dag.index(name)
             gains[i] += prior[state] * divergence(conditional.marginal(position), posterior.marginal(position))
@@ -91,43 +58,17 @@ def value_of_information(
 
 
 def relevant_findings(network: BayesianNetwork, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
-    """How much each finding has moved the posterior of the target, all others being known.
-
-    Parameters
-    ----------
-    network : BayesianNetwork
-    target : str
-    given : mapping
-        The findings, as for :func:`value_of_information`.
-
-    Returns
-    -------
-    DataFrame
-        One row a finding, the most relevant first, with the columns ``finding``, ``divergence`` (of Kullback and
-        Leibler, in nats, of the posterior from the one without this finding) and ``change`` (the largest change of a
-        probability).
-
-    Examples
-    --------
-    >>> import bntk
-    >>> relevant_findings(bntk.datasets.asia(), "lung", {"xray": "yes", "smoke": "yes", "dysp": "no"}).round(3)
-             finding  divergence  change
-    variable
-    xray         yes       0.732   0.394
-    dysp          no       0.093   0.212
-    smoke        yes       0.078   0.181
-    """
+    """How much each finding has moved the posterior; see :meth:`bntk.BayesianNetwork.relevant_findings`."""
     import pandas as pd
 
     goal = network.dag.index(target)
     findings = read_findings(network, given)
-    program = compile_network(network)
-    posterior = _calibrated(program, findings).marginal(goal)
+    posterior = Question(network, findings).posterior().marginal(goal)
     rows = []
     names = [network.names[v] for v in findings.vectors]
     for finding, name in zip(findings.vectors, names, strict=True):
-        others = {v: vector for v, vector in findings.vectors.items() if v != finding}
-        without = program.calibrate(others).marginal(goal)
+        others = findings.only([v for v in findings.vectors if v != finding])
+        without = Question(network, others).calibrate().marginal(goal)
         rows.append((given[name], divergence(posterior, without), float(np.abs(posterior - without).max())))
     frame = pd.DataFrame(rows, columns=["finding", "divergence", "change"], index=pd.Index(names, name="variable"))
     return _sorted(frame, "divergence")
@@ -161,8 +102,8 @@ class Sensitivity:
     Examples
     --------
     >>> import bntk
-    >>> found = sensitivity(bntk.datasets.asia(), "lung", "yes", {"xray": "yes"}, table="xray", entry="yes",
-    ...                     parents={"either": "no"})
+    >>> asia = bntk.datasets.asia()
+    >>> found = asia.sensitivity("lung", "yes", {"xray": "yes"}, table="xray", entry="yes", parents={"either": "no"})
     >>> round(found.posterior, 3), round(found.derivative, 2), round(found(0.01), 3)
     (0.489, -4.14, 0.74)
     >>> [round(x, 4) for x in found.admissible(at_least=0.6)]
@@ -210,32 +151,7 @@ def sensitivity(
     entry: State,
     parents: Mapping[str, State] | None = None,
 ) -> Sensitivity:
-    """How a posterior depends on one entry of one table, the rest of its row changing in proportion.
-
-    Both P(target = state, given) and P(given) are linear in the entry, so that two calibrations, with the entry at 0
-    and at 1, tell all. Where the entry is 1 at present, the others have no proportions and share the rest equally.
-
-    Parameters
-    ----------
-    network : BayesianNetwork
-    target, state
-        P(target = state | given) is the posterior in question.
-    given : mapping, optional
-        As for :func:`value_of_information`.
-    table : str
-        The variable whose table has the entry.
-    entry : state
-        The state of this variable.
-    parents : mapping, optional
-        A state for each of its parents.
-
-    Examples
-    --------
-    >>> import bntk
-    >>> found = sensitivity(bntk.datasets.asia(), "lung", "yes", table="smoke", entry="yes")
-    >>> round(found.posterior, 4), round(found.derivative, 4)
-    (0.055, 0.09)
-    """
+    """A posterior as a function of one entry of a table; see :meth:`bntk.BayesianNetwork.sensitivity`."""
     goal, code = network.dag.index(target), network.variable(target).code(state)
     node, cpt = network.dag.index(table), network.cpt(table)
     place = tuple(parent.code((parents or {}).get(parent.name)) for parent in cpt.parents)
@@ -243,8 +159,7 @@ def sensitivity(
     if len(present) < 2:
         raise NetworkError(f"{table!r} has one state only; its probability cannot vary")
     findings = read_findings(network, given)
-    program = compile_network(network)
-    now = _calibrated(program, findings)
+    program, now = compile_network(network), Question(network, findings).posterior()
 
     def run(row: Floats) -> tuple[float, float]:
         """P(target = state, given) and P(given) with another row in the table, both divided by P(given)."""
@@ -273,35 +188,12 @@ def _covaried(row: Floats, position: int, x: float) -> Floats:
 def sensitivities(
     network: BayesianNetwork, target: str, state: State, given: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
-    """The derivative of a posterior with respect to every entry of every table, as :func:`sensitivity` defines it.
-
-    All come from two calibrations, by dP(given) / dtheta = P(child, parents, given) / theta. Entries that are 0 or 1
-    are left out: what the evidence says about an impossible state cannot be read off the posterior.
-
-    Returns
-    -------
-    DataFrame
-        The columns ``variable``, ``given`` (its parents), ``state``, ``p`` and ``derivative``; the largest derivatives,
-        of either sign, first.
-
-    Examples
-    --------
-    >>> import bntk
-    >>> sensitivities(bntk.datasets.asia(), "lung", "yes", {"xray": "yes"}).head(4).round(4)
-      variable      given state     p  derivative
-    0     xray  either=no   yes  0.05     -4.1439
-    1     xray  either=no    no  0.95      4.1439
-    2      tub    asia=no   yes  0.01     -3.8554
-    3      tub    asia=no    no  0.99      3.8554
-    """
+    """The derivative of a posterior to every entry of every table; see :meth:`bntk.BayesianNetwork.sensitivities`."""
     goal, code = network.dag.index(target), network.variable(target).code(state)
     findings = read_findings(network, given)
-    program = compile_network(network)
-    everything = _calibrated(program, findings)
+    everything = Question(network, findings).posterior()
     posterior = float(everything.marginal(goal)[code])
-    wanted = np.zeros(network.variable(target).n_states)
-    wanted[code] = 1.0
-    narrowed = program.calibrate({**findings.vectors, goal: wanted}) if posterior > 0 else everything
+    narrowed = _also(network, findings, goal, code) if posterior > 0 else everything
     slopes = []
     for node, cpt in enumerate(network.cpts):
         scope = (*network.dag.parent_indices[node], node)
@@ -329,11 +221,10 @@ def _slopes(theta: Floats, surplus: Floats) -> Floats:
 # ---- helpers -------------------------------------------------------------------------------------------------------
 
 
-def _calibrated(program: Program, findings: Findings) -> Calibrated:
-    posterior = program.calibrate(findings.vectors)
-    if posterior.log_z == -math.inf:
-        raise clashing(findings, lambda some: program.calibrate(some.vectors).log_z > -math.inf)
-    return posterior
+def _also(network: BayesianNetwork, findings: Findings, variable: int, state: int) -> Posterior:
+    """The posterior with one more variable observed."""
+    seen = np.eye(network.cpts[variable].child.n_states)[state]
+    return Question(network, Findings({**findings.vectors, variable: seen}, findings.texts)).calibrate()
 
 
 def _candidates(

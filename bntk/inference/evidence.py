@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bntk.data.variable import State, Variable, format_states, is_missing
 from bntk.errors import DataError, ImpossibleEvidence
@@ -32,7 +33,16 @@ class Findings:
     vectors: dict[int, Floats]
     texts: dict[int, str]
 
-    @property
+    @classmethod
+    def of(cls, network: BayesianNetwork, likelihood: Mapping[int, ArrayLike]) -> Findings:
+        """From likelihoods by position, as the engines have them."""
+        vectors = {v: np.asarray(numbers, dtype=float) for v, numbers in likelihood.items()}
+        found = cls(vectors, {v: _text(network.cpts[v].child, vector) for v, vector in vectors.items()})
+        for v, state in found.observed.items():
+            found.texts[v] = f"{network.names[v]}={network.cpts[v].child.states[state]!r}"
+        return found
+
+    @cached_property
     def observed(self) -> dict[int, int]:
         """The variables that only one state is left for, and that state."""
         pairs = ((v, np.flatnonzero(vector)) for v, vector in self.vectors.items())
@@ -49,11 +59,15 @@ class Findings:
         return Findings({v: self.vectors[v] for v in chosen}, {v: self.texts[v] for v in chosen})
 
 
-def read_findings(network: BayesianNetwork, given: Given | None = None, soft: Given | None = None) -> Findings:
+def read_findings(
+    network: BayesianNetwork, given: Given | Findings | None = None, soft: Given | None = None
+) -> Findings:
     """The findings of ``given`` and ``soft``; what both say about a variable holds together.
 
-    A missing value (None, NaN) says nothing.
+    A missing value (None, NaN) says nothing. Findings that were read before are taken as they are.
     """
+    if isinstance(given, Findings):
+        return given
     findings = Findings({}, {})
     for source, what, read in ((given, "given", _hard), (soft, "soft", _soft)):
         if source is None:
@@ -100,8 +114,12 @@ def _is_collection(finding: Any) -> bool:
 
 def _soft(variable: Variable, finding: Any) -> tuple[Floats, str]:
     vector = numbers_by_state(variable, finding, "likelihood")
+    return vector, _text(variable, vector)
+
+
+def _text(variable: Variable, vector: Floats) -> str:
     shown = ", ".join(f"{x:.4g}" for x in vector[:8]) + (", ..." if vector.size > 8 else "")
-    return vector, f"{variable.name} ~ [{shown}]"
+    return f"{variable.name} ~ [{shown}]"
 
 
 def numbers_by_state(variable: Variable, numbers: Any, what: str) -> Floats:

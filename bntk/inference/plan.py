@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bntk.inference.exact.junction import JunctionTree, Scope
@@ -28,6 +28,11 @@ class Plan:
         Multiplications and additions for all marginals, at most: entries times tables, in both passes.
     open_entries, largest_open : int
         Entries of all cliques together, and of the largest, when the evidence is entered: what is run.
+    engine, reason : str
+        What runs one evidence set, and why: ``"numpy"`` or ``"strided"`` (compiled loops), both exact; ``"loopy"`` when
+        exact inference is over the limit: it is refused, and ``engine="auto"`` takes loopy belief propagation.
+    rows : str
+        What runs whole tables of rows.
     """
 
     n_variables: int
@@ -40,6 +45,9 @@ class Plan:
     operations: int
     open_entries: int
     largest_open: int
+    engine: str = "strided"
+    reason: str = ""
+    rows: str = ""
 
     def __str__(self) -> str:
         names = ", ".join(self.largest_clique[:8]) + (", ..." if len(self.largest_clique) > 8 else "")
@@ -48,12 +56,15 @@ class Plan:
             f"  largest clique: {self.largest_entries:,} entries ({names})\n"
             f"  memory: {_bytes(self.memory)} for messages over {self.separator_entries:,} separator entries\n"
             f"  operations: at most {self.operations:,} for all marginals"
-        ) + self._given()
+        ) + "".join(f"\n  {line}" for line in self._more())
 
-    def _given(self) -> str:
-        if self.open_entries == self.total_entries:
-            return ""
-        return f"\n  with the evidence: {self.open_entries:,} entries, the largest clique {self.largest_open:,}"
+    def _more(self) -> Iterator[str]:
+        if self.open_entries != self.total_entries:
+            yield f"with the evidence: {self.open_entries:,} entries, the largest clique {self.largest_open:,}"
+        if self.reason:
+            yield f"engine: {self.engine}: {self.reason}"
+        if self.rows:
+            yield f"whole tables: {self.rows}"
 
     __repr__ = __str__
 

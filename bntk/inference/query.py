@@ -1,179 +1,252 @@
-"""Questions about one evidence set, by name: posteriors, probabilities, explanations, new beliefs, and their cost.
-
-Up to ``SMALL_ENTRIES`` clique entries, the program of the whole network serves every question: running it takes less
-time than compiling a part. Up to ``MEDIUM_ENTRIES`` it serves those that depend on a good part of the network. Else a
-program is compiled for the tables that the answer depends on.
-"""
+"""Queries about one evidence set, by name: posteriors, probabilities, explanations, new beliefs, and their cost."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
-from bntk.errors import DataError, ImpossibleEvidence, TooLargeError
+from bntk.errors import DataError, ImpossibleEvidence
 from bntk.graph.separation import bayes_ball
-from bntk.inference.evidence import Findings, Floats, Given, clashing, numbers_by_state, read_findings
-from bntk.inference.exact.program import (
-    MAX_ENTRIES,
-    Calibrated,
-    Factor,
-    Plan,
-    Program,
-    compile_factors,
-    compile_network,
-)
+from bntk.inference import choose
+from bntk.inference.approximate.answers import APPROXIMATIONS, approximate_engine
+from bntk.inference.choose import EXACT, EngineChoice, Options
+from bntk.inference.engines import Engine, Evidence, Floats, Posterior
+from bntk.inference.evidence import Findings, Given, clashing, numbers_by_state, read_findings
+from bntk.inference.exact.program import Program, compile_network
+from bntk.inference.plan import Plan
 from bntk.inference.results import Distribution, Explanation, Marginals
 from bntk.network import BayesianNetwork
 
-#: Entries of all cliques up to which the program of the whole network is used for every question.
-SMALL_ENTRIES = 1 << 16
-#: And up to which it is used for questions that depend on at least one in ``PART`` of the variables: compiling takes
-#: about a tenth of a millisecond for each of these, running it a few milliseconds.
-MEDIUM_ENTRIES, PART = 1 << 20, 4
-#: Joint states of the targets of a marginal MAP question up to which all of them are compared.
-MAP_ENTRIES = 1 << 24
-#: Clique entries times findings up to which a minimal set of clashing findings is looked for.
-CLASH_ENTRIES = 1 << 26
 #: Jeffrey's rule for several variables stops when no belief is off by more, or gives up after so many rounds.
 BELIEF_TOLERANCE, MOST_ROUNDS = 1e-12, 1000
 
 Names = str | Sequence[str]
 
 
-def query(
-    network: BayesianNetwork,
-    targets: Names,
-    given: Given | None = None,
-    soft: Given | None = None,
-    max_entries: int = MAX_ENTRIES,
-) -> Distribution:
-    """The joint posterior of the targets; see :meth:`bntk.BayesianNetwork.query`."""
-    findings = read_findings(network, given, soft)
-    return _posterior(network, positions(network, targets), findings, max_entries)
+class Question:
+    """Findings about a network, and how queries given them are to be answered.
 
+    Parameters
+    ----------
+    network : BayesianNetwork
+    given, soft : mapping, optional
+        As users give them; ``given`` may also be findings that were read before.
+    options : Options
+    """
 
-def marginals(
-    network: BayesianNetwork, given: Given | None = None, soft: Given | None = None, max_entries: int = MAX_ENTRIES
-) -> Marginals:
-    """The posterior of every unobserved variable; see :meth:`bntk.BayesianNetwork.marginals`."""
-    findings = read_findings(network, given, soft)
-    observed, text = findings.observed, findings.text
-    try:
-        answer = _calibrated(network, compile_network(network, max_entries=max_entries), findings, max_entries)
-    except TooLargeError:
-        if not observed:
-            raise
-        answer = _calibrated_given(network, findings, max_entries)
-    return Marginals(
-        {
-            variable.name: Distribution([variable], answer.marginal(v), text)
-            for v, variable in enumerate(network.variables)
-            if v not in observed
-        },
-        answer.log_z,
-    )
+    def __init__(
+        self,
+        network: BayesianNetwork,
+        given: Given | Findings | None = None,
+        soft: Given | None = None,
+        options: Options = EXACT,
+    ) -> None:
+        self.network, self.options = network, options
+        self._given, self._soft = given, soft
 
+    @cached_property
+    def findings(self) -> Findings:
+        """What was given, by position."""
+        return read_findings(self.network, self._given, self._soft)
 
-def program_given(network: BayesianNetwork, observed: Mapping[int, int], max_entries: int = MAX_ENTRIES) -> Program:
-    """The program of the tables at the observed states, for networks that are too large without evidence."""
-    factors = []
-    for node, (cpt, parents) in enumerate(zip(network.cpts, network.dag.parent_indices, strict=True)):
-        family = (*parents, node)
-        at = tuple(observed.get(v, slice(None)) for v in family)
-        factors.append(Factor(tuple(v for v in family if v not in observed), np.asarray(cpt.values[at])))
-    cards = [variable.n_states for variable in network.variables]
-    rest = [v for v in range(len(cards)) if v not in observed]
-    return compile_factors(factors, cards, names=network.names, variables=rest, max_entries=max_entries)
+    def with_findings(self, findings: Findings) -> Question:
+        """The same network and options with other findings."""
+        return Question(self.network, findings, None, self.options)
 
+    # ---- by name: see the methods of BayesianNetwork ---------------------------------------------------------
 
-def _calibrated_given(network: BayesianNetwork, findings: Findings, max_entries: int) -> Calibrated:
-    observed = findings.observed
-    program = program_given(network, observed, max_entries)
-    answer = program.calibrate({v: vector for v, vector in findings.vectors.items() if v not in observed})
-    if answer.log_z == -math.inf:
-        raise ImpossibleEvidence(findings.texts.values(), minimal=False)
-    answer.log_z += sum(math.log(float(findings.vectors[v].max())) for v in observed)
-    return answer
+    def query(self, targets: Names) -> Distribution:
+        """The joint posterior of the targets."""
+        return self.distribution(positions(self.network, targets))
 
-
-def log_probability(
-    network: BayesianNetwork, given: Given | None = None, soft: Given | None = None, max_entries: int = MAX_ENTRIES
-) -> float:
-    """log P(given); see :meth:`bntk.BayesianNetwork.log_probability`."""
-    try:
-        findings = read_findings(network, given, soft)
-    except ImpossibleEvidence:  # two findings about one variable
-        return -math.inf
-    if not findings.vectors:
-        return 0.0
-    return _evidence_program(network, findings, max_entries).calibrate(findings.vectors).log_z
-
-
-def mpe(
-    network: BayesianNetwork, given: Given | None = None, soft: Given | None = None, max_entries: int = MAX_ENTRIES
-) -> Explanation:
-    """The most probable state of all unobserved variables together; see :meth:`bntk.BayesianNetwork.mpe`."""
-    findings = read_findings(network, given, soft)
-    everything = range(len(network.cpts))
-    return _explained(network, everything, compile_network(network, max_entries=max_entries), findings, max_entries)
-
-
-def marginal_map(
-    network: BayesianNetwork,
-    targets: Names,
-    given: Given | None = None,
-    soft: Given | None = None,
-    max_entries: int = MAX_ENTRIES,
-) -> Explanation:
-    """The most probable joint state of the targets, all else summed out; see :meth:`bntk.BayesianNetwork.map`."""
-    at = positions(network, targets)
-    findings = read_findings(network, given, soft)
-    observed = findings.observed
-    relevant = bayes_ball(network.dag, [*at, *findings.vectors], set())[0]
-    if relevant <= {*at, *observed}:  # nothing to sum out but variables that sum to one
-        program = compile_network(network, targets=sorted(relevant), max_entries=max_entries)
-        return _explained(network, at, program, findings, max_entries)
-    entries = math.prod(network.cpts[v].child.n_states for v in at if v not in observed)
-    if entries > MAP_ENTRIES:
-        raise TooLargeError(
-            f"the {len(at)} targets have {entries:,} joint states, more than the {MAP_ENTRIES:,} that are compared one "
-            "by one; ask for fewer targets or give more evidence. bn.mpe maximises over all variables and has no limit"
+    def marginals(self) -> Marginals:
+        """The posterior of every unobserved variable."""
+        answer = self.posterior()
+        unknown = [v for v in range(len(self.network.cpts)) if v not in self.findings.observed]
+        children, text = [self.network.cpts[v].child for v in unknown], self.findings.text
+        found = {c.name: Distribution([c], answer.marginal(v), text) for v, c in zip(unknown, children, strict=True)}
+        report = self.report(answer, unknown)
+        if not isinstance(answer, APPROXIMATIONS):
+            return Marginals(found, answer.log_z, "exact", report)
+        errors = answer.standard_errors(unknown)
+        return Marginals(
+            found,
+            answer.log_z,
+            "loopy" if self.options.engine == "auto" else self.options.engine,
+            report,
+            settings=self.options.settings,
+            standard_errors=None if errors is None else dict(zip(found, errors, strict=True)),
+            converged=answer.converged,
         )
-    joint = _posterior(network, at, findings, max_entries)
-    best = joint.mode()
-    states = {name: state for v, (name, state) in zip(at, best.items(), strict=True) if v not in observed}
-    return Explanation(states, math.log(joint.probability(best)))
 
+    def log_probability(self) -> float:
+        """log P(given)."""
+        choose.require(self.options, choose.KNOW_PROBABILITY, "probability of the evidence")
+        try:
+            return self.calibrate(()).log_z if self.findings.vectors else 0.0
+        except ImpossibleEvidence:  # two findings about one variable, or no row that could be drawn
+            return -math.inf
 
-def jeffrey(
-    network: BayesianNetwork,
-    targets: Names,
-    beliefs: Given,
-    given: Given | None = None,
-    max_entries: int = MAX_ENTRIES,
-) -> Distribution:
-    """The targets after beliefs about other variables changed; see :meth:`bntk.BayesianNetwork.jeffrey`."""
-    at, findings = positions(network, targets), read_findings(network, given)
-    wanted = _read_beliefs(network, beliefs, findings)
-    texts = {v: f"{network.names[v]} := [{', '.join(f'{x:.4g}' for x in q[:8])}]" for v, q in wanted.items()}
-    fitted = Findings({**findings.vectors, **_fitted(network, wanted, findings, max_entries)}, findings.texts | texts)
-    return _posterior(network, at, fitted, max_entries)
+    def mpe(self) -> Explanation:
+        """The most probable state of all unobserved variables together."""
+        choose.require(self.options, choose.FIND_EXPLANATION, "most probable explanation")
+        return self.explanation(range(len(self.network.cpts)), self.engine(self.program))
 
+    def map(self, targets: Names) -> Explanation:
+        """The most probable joint state of the targets, all else summed out."""
+        network, findings = self.network, self.findings
+        at = positions(network, targets)
+        relevant = bayes_ball(network.dag, [*at, *findings.vectors], set())[0]
+        if relevant <= {*at, *findings.observed} and self.options.engine in choose.FIND_EXPLANATION:
+            # Nothing to sum out but variables that sum to one: the most probable explanation of what is left.
+            engine = self.engine(lambda: compile_network(network, targets=sorted(relevant), max_entries=math.inf))
+            if isinstance(engine, Program) or len(relevant) == len(network.cpts):
+                return self.explanation(at, engine)
+        open_ones = [v for v in at if v not in findings.observed]
+        choose.refuse_map(math.prod(network.cpts[v].child.n_states for v in open_ones), len(at))
+        joint = self.distribution(at)
+        best = joint.mode()
+        states = {network.names[v]: best[network.names[v]] for v in open_ones}
+        return Explanation(states, math.log(joint.probability(best)))
 
-def plan(network: BayesianNetwork, targets: Names | None = None, given: Given | Iterable[str] | None = None) -> Plan:
-    """What a question will cost; see :meth:`bntk.BayesianNetwork.plan`."""
-    if given is not None and not isinstance(given, Mapping):
-        names = [given] if isinstance(given, str) else list(given)
-        given = {name: network.variable(name).states[0] for name in names}
-    findings = read_findings(network, given)
-    at = None if targets is None else positions(network, targets)
-    try:
-        return _program(network, at, findings, MAX_ENTRIES).plan_given(findings.observed)
-    except TooLargeError:
-        unkept = BayesianNetwork(network.dag, network.cpts)  # a copy, so that what is over the limit is not kept
-        return _program(unkept, at, findings, 1 << 200).plan_given(findings.observed)
+    def jeffrey(self, targets: Names, beliefs: Given) -> Distribution:
+        """The targets after beliefs about other variables changed."""
+        network, findings = self.network, self.findings
+        at = positions(network, targets)
+        wanted = _read_beliefs(network, beliefs, findings)
+        texts = {v: f"{network.names[v]} := [{', '.join(f'{x:.4g}' for x in q[:8])}]" for v, q in wanted.items()}
+        told = findings.texts | texts
+        if isinstance(self.engine(self.program), Program):
+            fitted = Findings({**findings.vectors, **_fitted(self, wanted)}, told)
+            return self.with_findings(fitted).distribution(at)
+        if len(wanted) > 1:
+            choose.require(self.options, choose.FIT_BELIEFS, "posterior for several new beliefs at the same time")
+        # Jeffrey's rule as it is written: sum over x of P(targets | x, given) q(x).
+        total = np.zeros([network.cpts[v].child.n_states for v in at])
+        for v, belief in wanted.items():
+            for state in np.flatnonzero(belief):
+                case = Findings({**findings.vectors, v: np.eye(belief.size)[state]}, told)
+                total += belief[state] * self.with_findings(case).distribution(at).values
+        return Distribution([network.cpts[v].child for v in at], total, ", ".join(told.values()), self.options.engine)
+
+    def plan(self, targets: Names | None) -> Plan:
+        """What a query will cost, and which engine runs it."""
+        at = None if targets is None else positions(self.network, targets)
+        found, limit = self._plan(self.program(at)), self.options.max_entries
+        choice = choose.exact_or_loopy(found.total_entries, found.open_entries, limit)
+        rest = choose.rows_engine(found.total_entries)
+        if choice.engine != "exact":
+            rest = choice
+            refused = f'{choice.reason}, so that exact inference is refused; engine="auto" takes loopy propagation'
+            found = replace(found, engine=choice.engine, reason=refused)
+        return replace(found, rows=f"elimination of missing values row by row; where that costs more, {rest}")
+
+    # ---- by position -----------------------------------------------------------------------------------------
+
+    def distribution(self, at: Sequence[int]) -> Distribution:
+        """The joint posterior of some variables; one that is observed has all of its mass on that state."""
+        observed = self.findings.observed
+        variables = [self.network.cpts[v].child for v in at]
+        unknown = [v for v in at if v not in observed]
+        answer = self.posterior(unknown)
+        report = self.report(answer, unknown)
+        table = answer.marginal(unknown[0]) if len(unknown) == 1 else answer.joint(unknown) if unknown else 1.0
+        if len(unknown) == len(at):
+            return Distribution(variables, table, self.findings.text, report)
+        values = np.zeros([variable.n_states for variable in variables])
+        values[tuple(observed.get(v, slice(None)) for v in at)] = table
+        return Distribution(variables, values, self.findings.text, report)
+
+    def explanation(self, at: Iterable[int], engine: Engine) -> Explanation:
+        """The most probable states by an engine that has no other variables to sum out."""
+        log_evidence = self._possible(self._calibrated(engine)).log_z
+        likelihood = self.findings.vectors
+        if isinstance(engine, Program):
+            states, log_top = engine.mpe(likelihood, self.options.max_entries)
+        else:
+            states, log_top = engine.mpe(Evidence.of(likelihood, len(self.network.cpts)))
+        children = {v: self.network.cpts[v].child for v in at if v not in self.findings.observed}
+        chosen = {child.name: child.states[int(states[v])] for v, child in children.items()}
+        return Explanation(chosen, log_top - log_evidence)
+
+    def posterior(self, at: Sequence[int] | None = None) -> Posterior:
+        """What the engine finds about some variables together, or about each one; the findings must be possible."""
+        return self._possible(self.calibrate(at))
+
+    def calibrate(self, at: Sequence[int] | None = None) -> Posterior:
+        """As :meth:`posterior`, with a ``log_z`` of -inf when the findings are impossible."""
+        return self._calibrated(self.engine(lambda: self.program(at)))
+
+    def _calibrated(self, engine: Engine) -> Posterior:
+        if isinstance(engine, Program):
+            return engine.calibrate(self.findings.vectors, self.options.max_entries)
+        return engine.calibrate(Evidence.of(self.findings.vectors, len(self.network.cpts)))
+
+    def _possible(self, answer: Posterior) -> Posterior:
+        if answer.log_z == -math.inf:
+            raise self._impossible()
+        return answer
+
+    def _impossible(self) -> ImpossibleEvidence:
+        program = self._evidence_program()
+        if not choose.explains_clash(program.plan.total_entries, len(self.findings.vectors)):
+            return ImpossibleEvidence(self.findings.texts.values(), minimal=False)
+        return clashing(self.findings, lambda some: program.calibrate(some.vectors).log_z > -math.inf)
+
+    def report(self, answer: Posterior, at: Sequence[int]) -> str:
+        """How an answer was found."""
+        text = answer.report(at) if isinstance(answer, APPROXIMATIONS) else "exact"
+        return f"{self._choice}; {text}" if self.options.engine == "auto" else text
+
+    # ---- engines ---------------------------------------------------------------------------------------------
+
+    def engine(self, program: Callable[[], Program]) -> Engine:
+        """What answers: the program that exact inference would run, or an engine that approximates."""
+        if self.options.engine == "exact":
+            return program()
+        if self.options.engine == "auto":
+            found = self._plan(program())
+            limit = self.options.max_entries
+            self._choice = choose.exact_or_loopy(found.total_entries, found.open_entries, limit)
+            if self._choice.engine == "exact":
+                return program()
+        return approximate_engine(self.network, self.options)
+
+    _choice: EngineChoice
+
+    def _plan(self, program: Program) -> Plan:
+        return program.plan_given(self.findings.observed, self.options.max_entries)
+
+    def program(self, at: Sequence[int] | None = None) -> Program:
+        """A program in which the variables that are not observed share a clique; of all variables, without any."""
+        network, observed = self.network, self.findings.observed
+        if at is None:
+            return compile_network(network, max_entries=math.inf)
+        unknown = tuple(v for v in at if v not in observed)
+        if not unknown:
+            return self._evidence_program()
+        # Uncertain evidence is a table that one more child would have: the tables of its variable are needed as well.
+        needed = sorted({*unknown, *(v for v in self.findings.vectors if v not in observed)})
+
+        def part() -> float:
+            return len(bayes_ball(network.dag, needed, set(observed))[0]) / len(network.cpts)
+
+        whole = compile_network(network, max_entries=math.inf)
+        if choose.whole_network_serves(whole.plan.total_entries, part) and whole.tree.smallest_clique(unknown) >= 0:
+            return whole
+        return compile_network(
+            network, targets=needed, evidence=sorted(observed), must_share=[unknown], max_entries=math.inf
+        )
+
+    def _evidence_program(self) -> Program:
+        """A program that gives the probability of the findings: without the variables that sum to one."""
+        serves = choose.whole_network_serves(whole_entries(self.network))
+        targets = None if serves else sorted(self.findings.vectors)
+        return compile_network(self.network, targets=targets, max_entries=math.inf)
 
 
 def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:
@@ -187,105 +260,9 @@ def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:
     return at
 
 
-# ---- programs --------------------------------------------------------------------------------------------------------
-
-
-def is_small(network: BayesianNetwork) -> bool:
-    """Whether the program of the whole network is small enough to answer every question."""
-    return _whole_entries(network) <= SMALL_ENTRIES
-
-
-def _whole_entries(network: BayesianNetwork) -> float:
-    """Entries of the program of the whole network; infinite if there are more than ``MEDIUM_ENTRIES``."""
-    if "whole_entries" not in network._cache:
-        try:
-            entries: float = compile_network(network, max_entries=MEDIUM_ENTRIES).plan.total_entries
-        except TooLargeError:
-            entries = math.inf
-        network._cache["whole_entries"] = entries
-    found: float = network._cache["whole_entries"]
-    return found
-
-
-def _program(network: BayesianNetwork, at: Sequence[int] | None, findings: Findings, max_entries: int) -> Program:
-    """A program in which the targets that are not observed share a clique; all variables, without targets."""
-    if at is None:
-        return compile_network(network, max_entries=max_entries)
-    observed = findings.observed
-    unknown = tuple(v for v in at if v not in observed)
-    if not unknown:
-        return _evidence_program(network, findings, max_entries)
-    # Uncertain evidence is a table that one more child would have: the tables of its variable are needed as well.
-    needed = {*unknown, *(v for v in findings.vectors if v not in observed)}
-    entries = _whole_entries(network)  # infinite if it is no program of middling size either
-    if entries <= max_entries and (
-        entries <= SMALL_ENTRIES or PART * _n_relevant(network, needed, observed) >= len(network.cpts)
-    ):
-        whole = compile_network(network, max_entries=max_entries)
-        if whole.tree.smallest_clique(unknown) >= 0:
-            return whole
-    return compile_network(
-        network, targets=sorted(needed), evidence=sorted(observed), must_share=[unknown], max_entries=max_entries
-    )
-
-
-def _n_relevant(network: BayesianNetwork, needed: Iterable[int], observed: Iterable[int]) -> int:
-    """How many tables the posterior of some variables depends on."""
-    return len(bayes_ball(network.dag, sorted(needed), set(observed))[0])
-
-
-def _evidence_program(network: BayesianNetwork, findings: Findings, max_entries: int) -> Program:
-    """A program that gives the probability of the findings: without the variables that sum to one."""
-    targets = None if is_small(network) else sorted(findings.vectors)
-    return compile_network(network, targets=targets, max_entries=max_entries)
-
-
-# ---- answers ---------------------------------------------------------------------------------------------------------
-
-
-def _posterior(network: BayesianNetwork, at: Sequence[int], findings: Findings, max_entries: int) -> Distribution:
-    observed = findings.observed
-    variables = [network.cpts[v].child for v in at]
-    values = np.zeros([variable.n_states for variable in variables])
-    # A target that is observed has all of its mass on that state.
-    where = tuple(observed.get(v, slice(None)) for v in at)
-    values[where] = _joint(network, [v for v in at if v not in observed], findings, max_entries)
-    return Distribution(variables, values, findings.text)
-
-
-def _joint(network: BayesianNetwork, unknown: Sequence[int], findings: Findings, max_entries: int) -> Floats | float:
-    """The joint posterior of variables that are not observed, one axis each."""
-    answer = _calibrated(network, _program(network, unknown, findings, max_entries), findings, max_entries)
-    if not unknown:
-        return 1.0
-    if len(unknown) == 1:
-        return answer.marginal(unknown[0])
-    return answer.joint(unknown)
-
-
-def _calibrated(network: BayesianNetwork, program: Program, findings: Findings, max_entries: int) -> Calibrated:
-    answer = program.calibrate(findings.vectors)
-    if answer.log_z == -math.inf:
-        raise _impossible(network, findings, max_entries)
-    return answer
-
-
-def _impossible(network: BayesianNetwork, findings: Findings, max_entries: int) -> ImpossibleEvidence:
-    program = _evidence_program(network, findings, max_entries)
-    if program.plan.total_entries * len(findings.vectors) > CLASH_ENTRIES:
-        return ImpossibleEvidence(findings.texts.values(), minimal=False)
-    return clashing(findings, lambda some: program.calibrate(some.vectors).log_z > -math.inf)
-
-
-def _explained(
-    network: BayesianNetwork, at: Iterable[int], program: Program, findings: Findings, max_entries: int
-) -> Explanation:
-    """The most probable states by a program that has no other variables to sum out."""
-    log_evidence = _calibrated(network, program, findings, max_entries).log_z
-    states, log_top = program.mpe(findings.vectors)
-    observed = findings.observed
-    chosen = {network.names[v]: network.cpts[v].child.states[int(states[v])] for v in at if v not in observed}
-    return Explanation(chosen, log_top - log_evidence)
+def whole_entries(network: BayesianNetwork) -> int:
+    """Clique entries of the program of the whole network."""
+    return compile_network(network, max_entries=math.inf).plan.total_entries
 
 
 # ---- new beliefs -----------------------------------------------------------------------------------------------------
@@ -306,25 +283,21 @@ def _read_beliefs(network: BayesianNetwork, beliefs: Given, findings: Findings) 
     return wanted
 
 
-def _fitted(
-    network: BayesianNetwork, wanted: dict[int, Floats], findings: Findings, max_entries: int
-) -> dict[int, Floats]:
+def _fitted(question: Question, wanted: dict[int, Floats]) -> dict[int, Floats]:
     """Likelihoods with which each variable has the wanted posterior.
 
     For one variable it is the ratio of new and old belief. For several, each in turn is multiplied by that ratio until
     all agree: iterative proportional fitting (Deming and Stephan 1940), whose limit is the distribution nearest to the
     old one (in relative entropy) with these marginals.
     """
-    program = compile_network(network, max_entries=max_entries)
+    network, findings = question.network, question.findings
     vectors = {v: np.ones(belief.size) for v, belief in wanted.items()}
     gap = 0.0
     for _ in range(MOST_ROUNDS):
         gap = 0.0
         for v, belief in wanted.items():
-            answer = _calibrated(
-                network, program, Findings({**findings.vectors, **vectors}, findings.texts), max_entries
-            )
-            current = answer.marginal(v)
+            present = Findings({**findings.vectors, **vectors}, findings.texts)
+            current = question.with_findings(present).posterior().marginal(v)
             _refuse_lost_states(network, v, belief, current)
             gap = max(gap, float(np.abs(current - belief).max()))
             ratio = np.divide(belief, current, out=np.zeros_like(belief), where=current > 0)

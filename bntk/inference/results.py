@@ -29,7 +29,9 @@ class Distribution:
     values : ndarray, read-only
         One axis a variable, in the order of its states.
     given : str
-        What it is conditioned on, for people to read; equality does not look at it.
+        What it is conditioned on, for people to read; equality ignores it.
+    report : str
+        How it was found: ``"exact"``, or what there is to say about an approximation.
 
     Examples
     --------
@@ -43,16 +45,19 @@ class Distribution:
     (0.4887, {'lung': 'no'})
     """
 
-    __slots__ = ("given", "values", "variables")
+    __slots__ = ("given", "report", "values", "variables")
 
     variables: tuple[Variable, ...]
     values: NDArray[np.float64]
     given: str
+    report: str
 
-    def __init__(self, variables: Iterable[Variable], values: ArrayLike, given: str = "") -> None:
+    def __init__(
+        self, variables: Iterable[Variable], values: ArrayLike, given: str = "", report: str = "exact"
+    ) -> None:
         self.variables = tuple(variables)
         self.values = np.array(values, dtype=float)
-        self.given = given
+        self.given, self.report = given, report
         expected = tuple(variable.n_states for variable in self.variables)
         if self.values.shape != expected:
             raise DataError(f"{self}: the values have shape {self.values.shape}, expected {expected}")
@@ -122,7 +127,7 @@ class Distribution:
             raise DataError(f"a variable is named twice in {list(names)}")
         table = self.values.sum(axis=tuple(a for a in range(self.values.ndim) if a not in kept))
         table = table.transpose([kept.index(axis) for axis in axes])
-        return Distribution([self.variables[axis] for axis in axes], table, self.given)
+        return Distribution([self.variables[axis] for axis in axes], table, self.given, self.report)
 
     def _axis(self, name: str) -> int:
         if name not in self.names:
@@ -212,9 +217,17 @@ class Marginals(Mapping[str, Distribution]):
     Attributes
     ----------
     log_probability : float
-        The log of P(given); with uncertain evidence, of its expected likelihood.
-    engine, report : str
-        What computed them, and what there is to say about it.
+        The log of P(given); with uncertain evidence, of its expected likelihood. NaN for Gibbs sampling.
+    engine : str
+        ``"exact"``, ``"loopy"``, ``"weighting"`` or ``"gibbs"``.
+    report : str
+        How the engine came to them, and what is known about the error.
+    settings : dict
+        The options of the engine as they were given.
+    standard_errors : dict of str to ndarray, or None
+        For each state of each variable, when the engine samples.
+    converged : bool or None
+        For loopy belief propagation.
 
     Examples
     --------
@@ -234,9 +247,14 @@ class Marginals(Mapping[str, Distribution]):
         log_probability: float,
         engine: str = "exact",
         report: str = "exact",
+        *,
+        settings: Mapping[str, Any] | None = None,
+        standard_errors: dict[str, NDArray[np.float64]] | None = None,
+        converged: bool | None = None,
     ) -> None:
         self._distributions = dict(distributions)
         self.log_probability, self.engine, self.report = log_probability, engine, report
+        self.settings, self.standard_errors, self.converged = dict(settings or {}), standard_errors, converged
 
     def __getitem__(self, name: str) -> Distribution:
         if name not in self._distributions:
@@ -265,7 +283,8 @@ class Marginals(Mapping[str, Distribution]):
             return text + ("  ..." if distribution.values.size > 8 else "")
 
         lines = _aligned([[name, cells(distribution)] for name, distribution in self.items()])
-        return "\n".join([f"{len(self):,} marginals", *lines])
+        how = [] if self.engine == "exact" else [self.report]
+        return "\n".join([f"{len(self):,} marginals", *lines, *how])
 
     def _repr_html_(self) -> str:
         tables = "".join(distribution._repr_html_() for distribution in self.values())

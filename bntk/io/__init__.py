@@ -1,57 +1,71 @@
-"""Files of networks and classifiers: the suffix says which format, ``.gz`` after it compresses."""
+"""Files of networks and classifiers: the suffix says which format, ``.gz`` after it compresses.
+
+The classes in the modules of this package that declare ``suffixes`` are its formats; nothing else lists them.
+"""
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bntk import _declared
 from bntk.errors import DataError
+from bntk.io.format import Format
 
 if TYPE_CHECKING:
     from bntk.network import BayesianNetwork
 
-#: Suffix -> the module that reads (``parse``) and writes (``dump``) the format.
-FORMATS = {
-    ".bif": "bntk.io.bif",
-    ".json": "bntk.io.json_file",
-    ".xmlbif": "bntk.io.xmlbif",
-    ".bifxml": "bntk.io.xmlbif",
-    ".xml": "bntk.io.xmlbif",
-    ".net": "bntk.io.net",
-    ".xdsl": "bntk.io.xdsl",
-    ".uai": "bntk.io.uai",
-}
+__all__ = ["FORMATS", "Format", "format_of", "from_pgmpy", "load", "save", "to_pgmpy"]
+
+#: The formats of network files by suffix: ours, and those of your own that derive from :class:`Format`.
+FORMATS = _declared.FORMATS
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a network or a classifier from a file; the suffix says which format.
 
-    ``.bif``, ``.json`` (our own), ``.xmlbif`` (also ``.bifxml`` and ``.xml``), ``.net`` (Hugin), ``.xdsl`` (GeNIe),
-    ``.uai``; each also with ``.gz`` after it. What cannot be read is one :class:`ParseError` that says where.
+    ``bntk.io.FORMATS`` has all suffixes: ``.bif``, ``.json`` (our own), ``.xmlbif``, ``.net`` ...; ``.gz`` after one of
+    them is unpacked. What cannot be read is one :class:`ParseError` that says where.
+
+    Parameters
+    ----------
+    path : str or path
 
     Returns
     -------
     BayesianNetwork, or the fitted classifier whose ``save`` wrote the file (``.json`` only)
+
+    Examples
+    --------
+    >>> import bntk, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     bntk.datasets.asia().save(folder + "/asia.bif.gz")
+    ...     bntk.load(folder + "/asia.bif.gz").names[:3]
+    ('asia', 'tub', 'smoke')
     """
     from bntk.io.files import read_raw, read_text
 
-    form = _format(path)
-    read = read_raw if getattr(form, "READS_BYTES", False) else read_text
+    form = format_of(path)
+    read = read_raw if form.reads_bytes else read_text
     return form.parse(read(path), source=os.fspath(path))
 
 
 def save(network: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     """Write a network to a file; a crash on the way leaves the old file as it was.
 
-    The formats are those of :func:`load`. Structure, states and numbers survive in all of them, but ``.uai`` has no
+    The formats are those of :func:`load`. Structure, states and numbers are kept by all of them, but ``.uai`` has no
     names; only ``.json`` keeps the types of states, what is ordered, counts and the prior. Positions of nodes are kept
     by ``.json``, ``.xmlbif``, ``.net`` and, rounded, ``.xdsl``.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+    path : str or path
     """
     from bntk.io.files import write_text
 
-    write_text(path, _format(path).dump(network))
+    write_text(path, format_of(path).dump(network))
 
 
 def to_pgmpy(network: BayesianNetwork) -> Any:
@@ -68,7 +82,14 @@ def from_pgmpy(model: Any) -> BayesianNetwork:
     return pgmpy_bridge.from_pgmpy(model)
 
 
-def _format(path: str | os.PathLike[str]) -> Any:
+def format_of(path: str | os.PathLike[str]) -> type[Format]:
+    """The format that the suffix of a file names, without ``.gz``.
+
+    Examples
+    --------
+    >>> format_of("asia.net.gz").suffixes
+    ('.net',)
+    """
     suffixes = [s.lower() for s in Path(path).suffixes]
     suffix = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
     if suffix not in FORMATS:
@@ -76,4 +97,5 @@ def _format(path: str | os.PathLike[str]) -> Any:
             f"{os.fspath(path)}: the suffix {suffix!r} is no known network format; known are {list(FORMATS)} "
             "(each also with .gz)"
         )
-    return importlib.import_module(FORMATS[suffix])
+    found: type[Format] = FORMATS[suffix]
+    return found

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from bntk.cpt import CPT, ROUNDING, normalised, warn_normalised
 from bntk.data.variable import Variable, state_text
 from bntk.errors import BntkError, DataError, NetworkError, ParseError
+from bntk.io.format import Format
 from bntk.network import BayesianNetwork
 
 # A name without quotes may hold anything but blanks and what the grammar itself uses.
@@ -338,3 +339,10 @@ def _written(name: str, what: str) -> str:
     if '"' in name or "\n" in name or not name:
         raise DataError(f"BIF cannot hold the {what} {name!r}; rename it")
     return f'"{name}"'
+
+
+class BIF(Format):
+    """Bayesian Interchange Format, which bnlearn, pgmpy and the Bayesian Network Repository use."""
+
+    suffixes = (".bif",)
+    parse, dump = staticmethod(parse), staticmethod(dump)

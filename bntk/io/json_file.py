@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bntk.io import json_network
+from bntk.io.format import Format
 from bntk.io.json_network import dump as dump
 from bntk.io.json_text import read_json
 
@@ -17,3 +18,11 @@ def parse(text: str, source: str = "") -> Any:
     from bntk.classifiers.saving import read_classifier
 
     return read_classifier(document, source)
+
+
+class JSON(Format):
+    """bntk's own: keeps everything, also what a classifier has learned."""
+
+    suffixes = (".json",)
+    keeps_counts = True
+    parse, dump = staticmethod(parse), staticmethod(dump)

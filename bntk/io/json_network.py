@@ -32,7 +32,7 @@ _PRIORS: dict[str, tuple[type, tuple[str, ...]]] = {
     "mle": (MaximumLikelihood, ()),
     "dirichlet": (Dirichlet, ("value", "default")),
     "bdeu": (BDeu, ("ess",)),
-    "backoff": (Backoff, ("rows", "alpha")),
+    "backoff": (Backoff, ("rows", "alpha", "given")),
 }
 
 
@@ -80,7 +80,9 @@ class _Reader:
         network = self.build.network()
         prior = None if data.get("prior") is None else self._prior(self._object(data["prior"], "the prior"))
         positions = None if data.get("positions") is None else self._positions(data["positions"])
-        return BayesianNetwork(network.dag, network.cpts, prior=prior, positions=positions)
+        beside = self._list(data, "prior_counts", "the file") if data.get("prior_counts") is not None else []
+        prior_counts = dict(self._prior_counts(self._object(entry, "a table of prior_counts")) for entry in beside)
+        return BayesianNetwork(network.dag, network.cpts, prior=prior, prior_counts=prior_counts, positions=positions)
 
     def variable(self, entry: dict[str, Any]) -> None:
         name = entry.get("name")
@@ -123,6 +125,17 @@ class _Reader:
             return cls(**{field: entry[field] for field in fields if field in entry})
         except (TypeError, ValueError, OverflowError) as error:
             self.build.fail(f"the prior {kind!r}: {error}")
+
+    def _prior_counts(self, entry: dict[str, Any]) -> tuple[tuple[str, ...], np.ndarray]:
+        """The names of a family, and its counts."""
+        names, where = self._list(entry, "family", "prior_counts"), "prior_counts"
+        if not names or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
+            self.build.fail(f"{where}: a family is a list of different names, not {shown(names)}")
+        shape = [self.build.variable(name, NOWHERE).n_states for name in names]
+        counts = self._numbers(entry, "counts", where)
+        if len(counts) != math.prod(shape) or any(not 0 <= n <= 2**62 for n in counts):
+            self.build.fail(f"{where}: the family {names} needs {math.prod(shape):,} counts, from 0 on")
+        return tuple(names), np.array(counts).reshape(shape)
 
     def _positions(self, entry: Any) -> dict[str, list[float]]:
         places = self._object(entry, "positions")
@@ -172,6 +185,9 @@ def document_of(network: BayesianNetwork, prior: bool = True) -> dict[str, Any]:
         document["positions"] = {name: list(place) for name, place in network.positions.items()}
     document["variables"] = [variable_entry(v) for v in network.variables]
     document["tables"] = [dict(_table_entry(cpt)) for cpt in network.cpts]
+    if network.prior_counts:
+        beside = network.prior_counts.items()
+        document["prior_counts"] = [{"family": list(f), "counts": table.ravel().tolist()} for f, table in beside]
     return document
 
 
@@ -211,7 +227,9 @@ def _prior_entry(prior: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers, lists and mappings of them without numpy."""
+    """Numbers, names, lists and mappings of them without numpy."""
+    if isinstance(value, tuple):
+        return list(value)
     if isinstance(value, Mapping):
         return {name: _plain(number) for name, number in value.items()}
     return np.asarray(value, dtype=np.float64).tolist()

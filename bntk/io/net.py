@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from bntk.cpt import CPT
 from bntk.io.building import NetworkBuilder, Place, identifiers, number_texts, position_texts, state_texts
+from bntk.io.format import Format
 from bntk.network import BayesianNetwork
 
 _COMMENT = re.compile(r"%[^\n]*")
@@ -214,3 +215,10 @@ def _nested(cpt: CPT) -> str:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+class NET(Format):
+    """Hugin NET."""
+
+    suffixes = (".net",)
+    parse, dump = staticmethod(parse), staticmethod(dump)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bntk.errors import ParseError
 from bntk.io.building import NetworkBuilder, number_texts
 from bntk.io.files import read_text
+from bntk.io.format import Format
 from bntk.network import BayesianNetwork
 
 Floats = NDArray[np.float64]
@@ -241,3 +242,11 @@ class _Tokens:
         if self.left:
             self._next += 1
             self.fail(f"{self.left + 1} words too many, from {self._words[self._next - 1][:20]!r} on")
+
+
+class UAI(Format):
+    """The inference competitions of UAI: no names, variables and states are numbered."""
+
+    suffixes = (".uai",)
+    has_names = False
+    parse, dump = staticmethod(parse), staticmethod(dump)

@@ -16,10 +16,9 @@ from collections.abc import Iterator
 from bntk.cpt import CPT
 from bntk.data.variable import Variable
 from bntk.io.building import NetworkBuilder, identifiers, number_texts, state_texts
+from bntk.io.format import Format
 from bntk.io.xml_tree import Element, escaped, read_xml
 from bntk.network import BayesianNetwork
-
-READS_BYTES = True  # the document says how it is encoded
 
 # A deterministic node names one state a row, but its table has one entry a state: a short file must not ask for much.
 _MAX_RESULTS = 2**16
@@ -239,3 +238,11 @@ def _properties(variable: Variable, identifier: str, states: list[str], state_id
 def _shown(name: str) -> str:
     """The name as a picture shows it, without characters that XML cannot hold."""
     return "".join(c if c.isprintable() else " " for c in name)
+
+
+class XDSL(Format):
+    """GeNIe and SMILE."""
+
+    suffixes = (".xdsl",)
+    reads_bytes = True  # the document says how it is encoded
+    parse, dump = staticmethod(parse), staticmethod(dump)

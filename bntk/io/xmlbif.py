@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator
 
 from bntk.io.building import NetworkBuilder, number_texts, position_texts, state_texts
+from bntk.io.format import Format
 from bntk.io.xml_tree import Element, element, read_xml
 from bntk.network import BayesianNetwork
 
 _POSITION = re.compile(r"position\s*=\s*\(\s*([^\s,()]+)\s*,\s*([^\s,()]+)\s*\)")
-
-READS_BYTES = True  # the document says how it is encoded
 
 
 def parse(text: str | bytes, source: str = "") -> BayesianNetwork:
@@ -92,3 +91,11 @@ def _lines(network: BayesianNetwork) -> Iterator[str]:
         yield "</DEFINITION>"
     yield "</NETWORK>"
     yield "</BIF>"
+
+
+class XMLBIF(Format):
+    """XMLBIF 0.3, which Weka, JavaBayes, pgmpy and pyAgrum use."""
+
+    suffixes = (".xmlbif", ".bifxml", ".xml")
+    reads_bytes = True  # the document says how it is encoded
+    parse, dump = staticmethod(parse), staticmethod(dump)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from bntk.data.table import Table
 from bntk.inference.exact.program import compile_network
-from bntk.inference.rows import posterior_rows
+from bntk.inference.exact.strided_rows import distinct_rows
+from bntk.inference.rows import draw_missing
 from bntk.learning.counts import TableCounter
-from bntk.learning.counts.compact import number_configurations
 from bntk.network import BayesianNetwork
 
 Codes = NDArray[Any]
@@ -52,28 +52,28 @@ def soft_completion(
     array([[1.   , 0.333],
            [0.   , 0.667]])
     """
-    codes, repeats = distinct_rows(table.codes, table.cards, weights)
+    codes, repeats = merged_rows(table.codes, weights)
     sizes = np.where(codes == table.cards[:, None], table.cards[:, None], 1).prod(axis=0, dtype=float)
     few = _to_list(sizes, max_completions, MOST_CELLS // max(1, len(codes)))
     listed, owners = _all_completions(codes[:, few], table.cards, sizes[few].astype(np.int64))
     shares = _posterior(network, listed, owners) * repeats[few][owners]
-    drawn = _draws(network, np.repeat(codes[:, ~few], DRAWS, axis=1), table.cards, seed)
+    drawn = draw_missing(network, np.repeat(codes[:, ~few], DRAWS, axis=1), seed)
     drawn_shares = np.repeat(repeats[~few] / DRAWS, DRAWS)
     return _counter(np.hstack([listed, drawn]), table, np.concatenate([shares, drawn_shares]))
 
 
 def hard_completion(network: BayesianNetwork, table: Table, weights: Floats | None = None) -> TableCounter:
     """A counter of the rows with their missing cells filled in by a most probable explanation."""
-    codes, repeats = distinct_rows(table.codes, table.cards, weights)
+    codes, repeats = merged_rows(table.codes, weights)
     filled, _ = compile_network(network).mpe_rows(codes)
     return _counter(filled, table, repeats)
 
 
-def distinct_rows(codes: Codes, cards: NDArray[np.int64], weights: Floats | None) -> tuple[Codes, Floats]:
+def merged_rows(codes: Codes, weights: Floats | None) -> tuple[Codes, Floats]:
     """Each kind of row once, with the sum of the weights of its like; none without weight."""
     if weights is not None:
         codes, weights = codes[:, weights > 0], weights[weights > 0]
-    numbers, firsts = number_configurations(codes, (cards + 1).tolist())
+    firsts, numbers = distinct_rows(codes)
     repeats = np.bincount(numbers, weights, minlength=len(firsts))
     return np.ascontiguousarray(codes[:, firsts]), repeats.astype(float)
 
@@ -87,7 +87,7 @@ def _to_list(sizes: Floats, most: int, room: int) -> NDArray[np.bool_]:
 
 
 def _counter(codes: Codes, table: Table, weights: Floats) -> TableCounter:
-    merged, totals = distinct_rows(codes, table.cards, weights)
+    merged, totals = merged_rows(codes, weights)
     return TableCounter(Table.from_codes(merged, table.variables), totals)
 
 
@@ -113,20 +113,3 @@ def _posterior(network: BayesianNetwork, codes: Codes, owners: NDArray[np.int64]
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
     p = np.exp(log_p - np.maximum.reduceat(log_p, starts)[owners])
     return p / np.add.reduceat(p, starts)[owners]
-
-
-def _draws(network: BayesianNetwork, codes: Codes, cards: NDArray[np.int64], seed: int) -> Codes:
-    """Missing cells drawn from their posterior, one variable after the other given those before."""
-    if not codes.size:
-        return codes
-    rng = np.random.default_rng(seed)
-    filled = codes.copy()
-    for variable, card in enumerate(cards.tolist()):
-        chance = rng.random((filled.shape[1], 1))  # drawn for every row, so that a hole more or less shifts nothing
-        missing = np.flatnonzero(filled[variable] == card)
-        if len(missing):
-            posterior = posterior_rows(network, np.take(filled, missing, axis=1), variable)
-            below = np.cumsum(posterior, axis=1) <= chance[missing] * posterior.sum(axis=1, keepdims=True)
-            last_possible = card - 1 - np.argmax(posterior[:, ::-1] > 0, axis=1)
-            filled[variable, missing] = np.minimum(below.sum(axis=1), last_possible)
-    return filled

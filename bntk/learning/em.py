@@ -11,6 +11,7 @@ and Data Analysis 19, 191-201.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,16 +21,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
-from bntk.data.table import Table, as_table
-from bntk.data.variable import Variable
+from bntk.data.table import Table, as_table, column_names
+from bntk.data.variable import Variable, names_of
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.inference.elimination.engine import FEW_ROWS, MOST, QUICK, ExpectedCounts, flat_families
+from bntk.inference import choose
+from bntk.inference.elimination.engine import ExpectedCounts, families_around, second_budget
+from bntk.inference.elimination.flat import flat_families
 from bntk.inference.exact.program import Factor, Program, compile_factors
-from bntk.learning.completion import distinct_rows
-from bntk.learning.counts import Counter, TableCounter
-from bntk.learning.parameters import posterior_mean, sized_families
-from bntk.learning.priors import Prior, as_prior
+from bntk.learning.completion import merged_rows
+from bntk.learning.counts import Counter, TableCounter, as_counter
+from bntk.learning.parameters import sized_families
+from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -40,25 +43,27 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EMResult:
-    """How EM came to its estimates.
+    """The report of a run of EM.
 
     Attributes
     ----------
     log_likelihood : float
-        Of the observed cells under the network.
+        Log-likelihood of the observed values under the network.
     iterations : int
-        M-steps of the start that was kept.
+        Number of M-steps of the start that was kept.
     converged : bool
         False when ``max_iter`` was reached first, or EM was interrupted.
     interrupted : bool
+        True when EM was stopped by hand.
     prior : Prior
+        The prior of the parameters.
     objectives : tuple of float
-        What EM maximises, log-likelihood + sum of alpha_ijk log theta_ijk, of the start and after each iteration. It
-        never falls.
+        The objective log-likelihood + sum of alpha_ijk log theta_ijk at the start and after each iteration. It never
+        falls.
     log_likelihoods : tuple of float
-        The same without the prior. Equal to the objectives for maximum likelihood.
+        The same without the prior; equal to the objectives for maximum likelihood.
     starts : tuple of float
-        The objective that each start has reached; the best was kept.
+        The objective that each start has reached; the best start was kept.
     """
 
     log_likelihood: float
@@ -92,53 +97,56 @@ def fit_em(
     weights: ArrayLike | None = None,
     max_entries: int = MAX_TABLE_ENTRIES,
 ) -> BayesianNetwork:
-    """Estimate the tables of a network from rows with missing cells.
+    """Estimate the parameters of a network from rows with missing values, by expectation maximisation.
 
-    Each iteration replaces the counts that cannot be seen by their expectations under the present tables, E[N_ijk],
-    exactly, and then estimates as :func:`bntk.fit` does:
+    Each iteration replaces the unknown counts by their exact expectations under the present tables, E[N_ijk], and then
+    estimates as :func:`bntk.fit` does:
 
         theta_ijk = (E[N_ijk] + alpha_ijk) / sum_k (E[N_ijk] + alpha_ijk).
 
-    No iteration lowers log P(observed cells | theta) + sum of alpha_ijk log theta_ijk. For ``"mle"`` that is the
-    log-likelihood. Else it is, but for a constant, the log posterior of theta under Dirichlet priors with parameters
+    No iteration lowers log P(observed values | theta) + sum of alpha_ijk log theta_ijk. For ``"mle"`` that is the
+    log-likelihood. Otherwise it is, up to a constant, the log posterior of theta under Dirichlet priors with parameters
     alpha_ijk + 1, whose mode is found: on complete data, that mode is the posterior mean under alpha_ijk.
 
-    EM assumes that whether a cell is missing does not depend on what it would say, given the observed cells (missing
-    at random). It climbs to a local optimum, which depends on the start.
+    EM assumes that values are missing at random: given the observed values, whether a value is missing does not depend
+    on the value itself. It converges to a local optimum, which depends on the start.
 
     Parameters
     ----------
     dag : DAG or str
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, or TableCounter
-    prior : "mle", float, mapping, or Prior
-        As for :func:`bntk.fit`.
+        Must have a column for each node that is not hidden; others are ignored.
+    prior : "mle", "backoff", float, mapping, or Prior
+        Maximum likelihood, or a prior: a number is the Dirichlet alpha of every cell; a mapping gives it by variable
+        (a number, or one per state); ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size. With ``"backoff"``
+        (:class:`bntk.priors.Backoff`) EM runs with its ``alpha``, and the tables are shrunk at the end.
     start : BayesianNetwork, optional
-        The tables to begin with, over the same structure and states. By default those of the available cases with one
-        more row in each cell, and random ones in families with a hidden variable.
+        The network to begin with, over the same structure and states. By default the estimates from available cases
+        with one row added to each cell, and random tables in families with a hidden variable.
     n_starts : int
-        How many starts to try; all but the first have random tables wherever cells are missing. The best is kept.
+        Number of starts; all but the first have random tables wherever values are missing. The best is kept.
     max_iter : int
-        The most iterations of each start.
+        The largest number of iterations of each start.
     tolerance : float
         A start ends when an iteration raises the objective by no more than this share of it.
     seed : int
-        Of the random tables.
+        Seed of the random tables.
     progress : bool
         Show a progress bar.
     variables : sequence of Variable, optional
-        Declared states. A declared variable without a column in the data is hidden: missing in every row.
-    weights : array_like, optional
-        One non-negative number a row.
+        Variables with all their states. One without a column in the data is hidden: missing in every row.
+    weights : array_like of shape (n_rows,), optional
+        One non-negative number per row.
     max_entries : int
-        As for :func:`bntk.fit`.
+        A table with more entries, or tables that have more together, are refused before they are allocated.
 
     Returns
     -------
     BayesianNetwork
-        With the expected counts behind its tables; :func:`em_result` tells how EM went. It cannot be updated with more
-        rows, because they would change what is expected of the earlier ones: fit all rows again, and give this network
-        as the start. After an interrupt (Ctrl-C), the network of the last finished iteration.
+        With the expected counts behind its tables; its ``report`` is the :class:`EMResult`. It cannot be updated with
+        more rows, because they would change what is expected of the earlier ones: fit all rows again, and give this
+        network as the start. After an interrupt (Ctrl-C), the network of the last finished iteration.
 
     Examples
     --------
@@ -148,7 +156,7 @@ def fit_em(
     P(rain)
     no  yes
     0.4 0.6
-    >>> em_result(bn).converged
+    >>> bn.report.converged
     True
 
     A hidden variable is declared, and has no column:
@@ -156,7 +164,7 @@ def fit_em(
     >>> import bntk
     >>> mixture = fit_em("kind -> a; kind -> b", {"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]}, n_starts=3,
     ...                  variables=[bntk.Variable("kind", ["one", "other"])])
-    >>> round(em_result(mixture).log_likelihood, 2)
+    >>> round(mixture.report.log_likelihood, 2)
     -2.77
     """
     dag = DAG.parse(dag) if isinstance(dag, str) else dag
@@ -175,11 +183,6 @@ def fit_em(
     return best.network(dag, rows, tuple(climb.objectives[-1] for climb in climbs))
 
 
-def em_result(network: BayesianNetwork) -> EMResult | None:
-    """How EM came to the tables of a network; None unless it made them. The same as ``network.em_result``."""
-    return network.em_result
-
-
 # ---- what users may give -----------------------------------------------------------------------------------------
 
 
@@ -187,7 +190,7 @@ def hidden_names(names: Sequence[str], data: Any, variables: Sequence[Variable] 
     """The declared variables among the names that have no column in the data."""
     if variables is None or isinstance(data, (Counter, np.ndarray)):
         return []
-    columns = set(column_names(data))
+    columns = set(column_names(data) or ())
     declared = {variable.name for variable in variables}
     return [name for name in names if name in declared and name not in columns] if columns else []
 
@@ -196,12 +199,11 @@ def incomplete_table(
     names: Sequence[str], data: Any, variables: Sequence[Variable] | None, weights: ArrayLike | None
 ) -> tuple[Table, Floats | None, list[str]]:
     """The columns of these names as a table, weights, and the hidden variables, whose cells are all missing."""
-    if isinstance(data, TableCounter):
-        if weights is not None or variables is not None:
-            raise DataError("a Counter has its weights and variables already; give them where it is made")
-        return as_table(data.table, only=names, require_rows=True), data.weights, []
     if isinstance(data, Counter):
-        raise DataError("EM looks at single rows: give it a table, not a counter of rows that are elsewhere")
+        counter = as_counter(data, variables=variables, weights=weights)
+        if not isinstance(counter, TableCounter):
+            raise DataError("EM looks at single rows: give it a table, not a counter of rows that are elsewhere")
+        return as_table(counter.table, only=names, require_rows=True), counter.weights, []
     hidden = hidden_names(names, data, variables)
     declared = {variable.name: variable for variable in variables or ()}
     seen = [name for name in names if name not in hidden]
@@ -212,16 +214,6 @@ def incomplete_table(
         table = table.recode([declared.get(variable.name, variable) for variable in table.variables])
     checked = None if weights is None else TableCounter(table, np.asarray(weights)).weights
     return _with_hidden(table, names, [declared[name] for name in hidden]), checked, hidden
-
-
-def column_names(data: Any) -> list[str]:
-    """The names of the columns of data of any kind; none where it has no names."""
-    if isinstance(data, Table):
-        return list(data.names)
-    if isinstance(data, Mapping):
-        return [str(name) for name in data]
-    names = getattr(data, "column_names", getattr(data, "columns", ()))  # pyarrow has both
-    return [str(name) for name in names]
 
 
 def _with_hidden(table: Table, names: Sequence[str], hidden: Sequence[Variable]) -> Table:
@@ -269,9 +261,7 @@ class IncompleteRows:
         self.is_complete = not self.open
         self._alphas = [_alpha(family, prior) for family in self.families]
         whole = table.complete_rows()
-        codes, repeats = distinct_rows(
-            table.codes[:, ~whole], table.cards, None if weights is None else weights[~whole]
-        )
+        codes, repeats = merged_rows(table.codes[:, ~whole], None if weights is None else weights[~whole])
         self._cells = self._expected(dag, codes, repeats)
         # Rows with too many missing cells to be summed out one by one go through a junction tree as a whole.
         large = self._cells.too_large
@@ -292,14 +282,12 @@ class IncompleteRows:
 
     def _expected(self, dag: DAG, codes: NDArray[Any], weights: Floats) -> ExpectedCounts:
         cards = self.table.cards.tolist()
-        ones = [np.ones([cards[v] for v in scope]) for scope in self.scopes]
-        families = flat_families(cards, dag.topological_indices, dag.parent_indices, ones)
-        quick = ExpectedCounts(families, codes, weights, QUICK)
-        n_left = np.count_nonzero(quick.too_large)
-        if not n_left:
-            return quick
-        budget = MOST if n_left < FEW_ROWS else min(MOST, self._compiled().plan.total_entries)
-        return ExpectedCounts(families, codes, weights, budget) if budget > QUICK else quick
+        ones = np.ones(sum(math.prod(cards[v] for v in scope) for scope in self.scopes))
+        families = families_around(flat_families(self.scopes, cards), dag.topological_indices, ones)
+        quick = ExpectedCounts(families, codes, weights, choose.first_budget())
+        n_left = int(np.count_nonzero(quick.too_large))
+        budget = second_budget(n_left, lambda: self._compiled().plan.total_entries)
+        return quick if budget is None else ExpectedCounts(families, codes, weights, budget)
 
     def _compiled(self) -> Program:
         cards = self.table.cards.tolist()
@@ -344,9 +332,18 @@ class IncompleteRows:
         return [posterior_mean(table, np.float64(1)) for table in counts]
 
 
-def _alpha(family: tuple[Variable, ...], prior: Prior) -> Floats:
-    q = int(np.prod([parent.n_states for parent in family[:-1]], dtype=object))
-    return np.asarray(prior.alpha(family[-1], q), dtype=np.float64)
+def _alpha(family: Family, prior: Prior) -> Floats:
+    return np.asarray(prior.pseudo_count(family[-1], n_configurations(family)), dtype=np.float64)
+
+
+def _prior_counts(prior: Prior, families: Sequence[Family], counts: Sequence[Floats]) -> Tables:
+    """The expected counts that a prior needs: those of families with fewer parents, so sums of those that are here."""
+    by_child = {family[-1]: (family, table) for family, table in zip(families, counts, strict=True)}
+    found = {}
+    for smaller in prior.needed(families):
+        family, table = by_child[smaller[-1]]
+        found[names_of(smaller)] = table.sum(axis=tuple(a for a, v in enumerate(family) if v not in smaller))
+    return found
 
 
 def log_product(powers: Sequence[NDArray[Any]], tables: Sequence[Floats]) -> float:
@@ -375,10 +372,12 @@ class _Climb:
     interrupted: bool = False
 
     def network(self, dag: DAG, rows: IncompleteRows, starts: tuple[float, ...]) -> BayesianNetwork:
-        parts = zip(rows.families, self.tables, self.counts, strict=True)
+        alphas = rows.prior.pseudo_counts(rows.families, _prior_counts(rows.prior, rows.families, self.counts))
+        tables = [posterior_mean(table, alpha) for table, alpha in zip(self.counts, alphas, strict=True)]
+        parts = zip(rows.families, tables, self.counts, strict=True)
         # Without a prior the network refuses to be updated, which expected counts do not allow.
         network = BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counts) for f, values, counts in parts])
-        network._cache["em_result"] = EMResult(
+        report = EMResult(
             self.log_likelihoods[-1],
             self.iterations,
             self.converged,
@@ -388,7 +387,7 @@ class _Climb:
             tuple(self.log_likelihoods),
             starts,
         )
-        return network
+        return network._with_report(report)
 
 
 def _climb(rows: IncompleteRows, tables: list[Floats], max_iter: int, tolerance: float, bar: Any) -> _Climb:

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from bntk._progress import progress_shown
-from bntk.data.table import as_table
+from bntk._progress import SHOWN
 from bntk.data.variable import Variable, format_states
 from bntk.errors import BntkWarning, DataError, SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning import scores
 from bntk.learning import search as searches
-from bntk.learning.counts import Counter, TableCounter
+from bntk.learning.counts import Counter, TableCounter, as_counter
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Dirichlet, Prior
 from bntk.learning.scores.base import Evaluator, Score
@@ -51,39 +49,39 @@ def learn(
 ) -> BayesianNetwork:
     """Learn a network: its structure by a search, then its parameters.
 
-    The search's own report (score, trace, families evaluated, seconds) stays with the network as its
-    ``search_result``. :func:`learn_structure` returns it without estimating parameters.
+    The network's ``report`` is the :class:`~bntk.search.SearchResult` of the search: score, trace, families evaluated,
+    seconds. :func:`learn_structure` returns it without estimating parameters.
 
     Parameters
     ----------
     data : Table, data frame, mapping of columns, or Counter
-        With missing cells, a row counts for each family in which it is complete (available cases). Most scores are
-        sums over rows, so that a family with more parents, for which fewer rows count, has an advantage that it does
-        not deserve; a warning says so. Leave incomplete rows out (``table.drop_missing()``) where there are enough
-        others; ``bntk.scores.BIC(missing="average")`` finds too many arcs as well, but fewer.
+        With missing values, a row counts for each family in which it is complete (available cases). Most scores are
+        sums over rows, so that they favour families with more parents, for which fewer rows count; a warning says so.
+        Drop incomplete rows (``table.drop_missing()``) where there are enough others, or use
+        :func:`bntk.structural_em`. ``bntk.scores.BIC(missing="average")`` also finds too many arcs, but fewer.
     score : str or Score
-        What makes a structure good; a name such as ``"bdeu"``, ``"bic"`` or ``"k2"``, or an object such as
+        The score to maximise: a name such as ``"bdeu"``, ``"bic"`` or ``"k2"``, or an object such as
         ``bntk.scores.BDeu(10)``.
     space : Space, optional
         Which structures are legal; by default any DAG over the columns. Only the columns of the space are used.
     search : str or Search
-        ``"auto"`` takes, for a score that is a sum over families, the spanning tree where the space is made of trees,
-        exact search for up to 12 variables (more when parents are limited), else order search and then hill climbing
+        ``"auto"`` uses, for a score that is a sum over families, the spanning tree where the space is made of trees,
+        exact search for up to 12 variables (more when parents are limited), else order search followed by hill climbing
         with restarts; and tabu search in spaces with other shapes and for other scores. Or a name (``"hc"``,
         ``"tabu"``, ``"order"``, ``"exact"``, ``"spanning_tree"``, ``"k2"``), or an object with options such as
         ``bntk.search.Tabu(restarts=20)``.
     prior : Prior, str, float or mapping, optional
-        For the parameters, as in :func:`bntk.fit`. By default the one that the score assumes, where it has one: the
-        same equivalent sample for BDeu and its relatives, alpha = 1 for K2, and so on; else ``BDeu(1)``, which is all
-        but maximum likelihood, without its zeros.
+        Prior of the parameters, as in :func:`bntk.fit`. By default the one that the score assumes, if any: the same
+        equivalent sample size for BDeu and BDs, alpha = 1 for K2, and so on; otherwise ``BDeu(1)``, which is close to
+        maximum likelihood but has no zeros.
     variables : sequence of Variable, optional
-        Declared states, where the data may not show all of them.
-    weights : array_like, optional
-        One non-negative number a row.
+        Variables with all their states, where the data may not show all of them.
+    weights : array_like of shape (n_rows,), optional
+        One non-negative number per row.
     start : DAG or str, optional
-        Where the search begins.
+        The structure that the search begins with; by default the smallest legal one.
     seed : int
-        The same seed gives the same network.
+        Seed of random choices; the same seed gives the same network.
     progress : bool
         Show a progress bar.
 
@@ -94,8 +92,7 @@ def learn(
     >>> bn = learn(rows, "bic")
     >>> bn.dag.is_equivalent(bntk.datasets.sprinkler().dag)
     True
-    >>> found = bn.search_result
-    >>> found.exact, round(found.score, 1)
+    >>> bn.report.exact, round(bn.report.score, 1)
     (True, -3806.3)
 
     Constraints are a space:
@@ -106,11 +103,10 @@ def learn(
     cloudy -> sprinkler; cloudy -> rain -> wet <- sprinkler
     """
     rule = scores.by_name(score)
-    counter, space = _as_counter(data, weights, variables, space)
+    counter, space = _counter_and_space(data, weights, variables, space)
     found = _search(counter, rule, space, search, start, seed, progress)
     network = fit(found.dag, counter, default_prior(rule) if prior is None else prior)
-    network._cache["search_result"] = found
-    return network
+    return network._with_report(found)
 
 
 def learn_structure(
@@ -125,7 +121,34 @@ def learn_structure(
     seed: int = 0,
     progress: bool = False,
 ) -> SearchResult:
-    """Learn a structure, without parameters. What is given is as for :func:`learn`.
+    """Learn a structure by a search, without parameters.
+
+    Parameters
+    ----------
+    data : Table, data frame, mapping of columns, or Counter
+        With missing values, a row counts for each family in which it is complete; see :func:`learn`.
+    score : str or Score
+        The score to maximise: a name such as ``"bdeu"``, ``"bic"`` or ``"k2"``, or an object such as
+        ``bntk.scores.BDeu(10)``.
+    space : Space, optional
+        Which structures are legal; by default any DAG over the columns. Only the columns of the space are used.
+    search : str or Search
+        ``"auto"``, a name such as ``"hc"``, or an object such as ``bntk.search.Tabu(restarts=20)``; see :func:`learn`.
+    variables : sequence of Variable, optional
+        Variables with all their states, where the data may not show all of them.
+    weights : array_like of shape (n_rows,), optional
+        One non-negative number per row.
+    start : DAG or str, optional
+        The structure that the search begins with; by default the smallest legal one.
+    seed : int
+        Seed of random choices; the same seed gives the same structure.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    SearchResult
+        The structure with its score, the trace of the search and what it cost.
 
     Examples
     --------
@@ -134,12 +157,12 @@ def learn_structure(
     >>> found.trace_frame()["score"].is_monotonic_increasing
     True
     """
-    counter, space = _as_counter(data, weights, variables, space)
+    counter, space = _counter_and_space(data, weights, variables, space)
     return _search(counter, scores.by_name(score), space, search, start, seed, progress)
 
 
 def default_prior(score: Score) -> Prior:
-    """The prior of the parameters that a score assumes, or ``BDeu(1)`` for a score that assumes none.
+    """The prior of the parameters that a score assumes; ``BDeu(1)`` for a score that assumes none.
 
     Examples
     --------
@@ -161,17 +184,11 @@ def default_prior(score: Score) -> Prior:
 # ---- what users may give -----------------------------------------------------------------------------------------
 
 
-def _as_counter(
+def _counter_and_space(
     data: Any, weights: ArrayLike | None, variables: Sequence[Variable] | None, space: Space | None
 ) -> tuple[Counter, Space]:
     """A counter and a space over the same variables in the same order."""
-    if isinstance(data, Counter):
-        if weights is not None or variables is not None:
-            raise DataError("a Counter has its weights and variables already; give them where it is made")
-        counter = data
-    else:
-        table = as_table(data, variables=variables, require_rows=True)
-        counter = TableCounter(table, None if weights is None else np.asarray(weights))
+    counter = as_counter(data, variables=variables, weights=weights, require_rows=True)
     if space is None:
         return counter, spaces.dag(counter.names)
     return _select(counter, space.nodes), space
@@ -195,25 +212,26 @@ def _search(
     counter: Counter, score: Score, space: Space, search: str | Search, start: DAG | str | None, seed: int,
     progress: bool,
 ) -> SearchResult:  # fmt: skip
-    space.check()
     if isinstance(start, str):
         start = DAG.parse(start, nodes=space.nodes)
     evaluator = score.evaluator(counter, arc_weights=space.arc_weight_matrix())
-    _warn_of_missing_cells(evaluator, space)
     if isinstance(search, str):
         search = automatic(evaluator, space) if search == "auto" else searches.by_name(search)
-    return search.run(evaluator, space, start=start, seed=seed, progress=progress or progress_shown())
+    if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure
+        space.check()
+    _warn_of_missing_cells(evaluator, space)
+    return search.run(evaluator, space, start=start, seed=seed, progress=progress or SHOWN.get())
 
 
 def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
     """Trees are not concerned: all their families have the same size."""
     if not isinstance(evaluator, FamilyEvaluator) or space.tree_problem() is not None:
         return
-    holes = _incomplete(evaluator.counter)
-    if holes and getattr(evaluator.score, "missing", "available") != "average":
+    incomplete = _incomplete(evaluator.counter)
+    if incomplete and getattr(evaluator.score, "missing", "available") != "average":
         warnings.warn(
-            f"{len(holes)} variables have missing cells ({format_states(holes)}). {evaluator.score!r} adds up the rows "
-            "that are complete in a family, which favours many parents: leave incomplete rows out "
+            f"{len(incomplete)} variables have missing cells ({format_states(incomplete)}). {evaluator.score!r} adds "
+            "up the rows that are complete in a family, which favours many parents: leave incomplete rows out "
             '(table.drop_missing()), or take scores.BIC(missing="average"), which is misled less',
             BntkWarning,
             stacklevel=4,

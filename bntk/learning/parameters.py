@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES, check_table_size
-from bntk.data.table import as_table
-from bntk.data.variable import Variable
-from bntk.errors import DataError, NetworkError
+from bntk.data.variable import Variable, names_of
+from bntk.errors import NetworkError
 from bntk.graph.dag import DAG
-from bntk.learning.counts import Counter, TableCounter
-from bntk.learning.priors import Prior, as_prior
+from bntk.learning.counts import Counter, as_counter
+from bntk.learning.counts.base import check_same_variables
+from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
 from bntk.network import BayesianNetwork
 
 
@@ -44,11 +44,12 @@ def fit(
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, or Counter
         Must have a column for each node; others are ignored.
-    prior : "mle", float, mapping, or Prior
-        A number is the Dirichlet alpha of every cell; a mapping gives it by variable (a number, or one a state);
-        ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size.
+    prior : "mle", "backoff", float, mapping, or Prior
+        A number is the Dirichlet alpha of every cell; a mapping gives it by variable (a number, or one per state);
+        ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size; ``"backoff"`` shrinks each table towards P(child),
+        see :class:`bntk.priors.Backoff`.
     weights : array_like, optional
-        One non-negative number a row.
+        One non-negative number per row.
     variables : sequence of Variable, optional
         Declared states, where the data may not show all of them.
     missing : {"auto", "available", "em"}
@@ -74,11 +75,11 @@ def fit(
 
         return fit_em(dag, data, prior, weights=weights, variables=variables, max_entries=max_entries)
     rule = as_prior(prior)
-    counter = _counter(dag, data, weights, variables)
+    counter = as_counter(data, variables=variables, weights=weights, only=dag.nodes)
     families = sized_families(dag, counter.variables, max_entries)
-    indices = [[counter.names.index(v.name) for v in family] for family in families]
-    counts = counter.tables(indices, max_entries=max_entries)
-    return BayesianNetwork(dag, [_estimate(f, c, rule) for f, c in zip(families, counts, strict=True)], prior=rule)
+    wanted = [*families, *rule.needed(families)]
+    counts = counter.tables(map(names_of, wanted), max_entries=max_entries)
+    return estimated(dag, families, counts[: len(families)], rule, _by_names(wanted, counts, len(families)))
 
 
 def updated(network: BayesianNetwork, data: Any, weights: ArrayLike | None = None) -> BayesianNetwork:
@@ -93,16 +94,45 @@ def updated(network: BayesianNetwork, data: Any, weights: ArrayLike | None = Non
             "this network has no prior to go with its counts; if EM made it, more rows would change what is expected "
             "of the earlier ones: fit all rows again, with this network as the start (bntk.learning.em.fit_em)"
         )
-    counter = TableCounter(
-        as_table(data, variables=network.variables), None if weights is None else np.asarray(weights)
-    )
+    states = None if isinstance(data, Counter) else network.variables
+    counter = as_counter(data, variables=states, weights=weights, only=network.names)
+    check_same_variables(network.variables, [counter.variables[counter._positions[name]] for name in network.names])
     families = [cpt.family for cpt in network.cpts]
-    more = counter.tables([[v.name for v in family] for family in families])
+    wanted = [*families, *network.prior.needed(families)]
+    lacking = [names_of(f) for f in wanted[len(families) :] if names_of(f) not in network.prior_counts]
+    if lacking:
+        raise NetworkError(
+            f"this network lacks the counts of {lacking} that its prior {network.prior!r} needs: fit all rows again"
+        )
+    more = counter.tables(map(names_of, wanted))
+    beside = [network.prior_counts[names_of(family)] for family in wanted[len(families) :]]
+    kept = [*(np.asarray(cpt.counts) for cpt in network.cpts), *beside]
+    counts = [np.add(old, new) for old, new in zip(kept, more, strict=True)]
+    own, prior_counts = counts[: len(families)], _by_names(wanted, counts, len(families))
+    return estimated(network.dag, families, own, network.prior, prior_counts, positions=network.positions)
+
+
+def _by_names(families: Sequence[Family], counts: Sequence[NDArray[Any]], first: int) -> Tables:
+    """The tables from the ``first`` on, by the names of their variables."""
+    return {names_of(family): table for family, table in zip(families[first:], counts[first:], strict=True)}
+
+
+def estimated(
+    dag: DAG,
+    families: Sequence[Family],
+    counts: Sequence[NDArray[Any]],
+    prior: Prior,
+    prior_counts: Tables,
+    *,
+    positions: Mapping[str, Sequence[float]] | None = None,
+) -> BayesianNetwork:
+    """The network with the estimates from counts: one table per family, and those that the prior needs beside."""
+    alphas = prior.pseudo_counts(families, prior_counts)
     cpts = [
-        _estimate(family, np.add(cpt.counts, counts), network.prior)  # type: ignore[arg-type]
-        for family, cpt, counts in zip(families, network.cpts, more, strict=True)
+        CPT._trusted(family[-1], posterior_mean(table, alpha), family[:-1], table)
+        for family, table, alpha in zip(families, counts, alphas, strict=True)
     ]
-    return BayesianNetwork(network.dag, cpts, prior=network.prior, positions=network.positions)
+    return BayesianNetwork._trusted(dag, cpts, prior=prior, prior_counts=prior_counts, positions=positions)
 
 
 def _needs_em(missing: str, dag: DAG, data: Any, variables: Sequence[Variable] | None) -> bool:
@@ -115,41 +145,12 @@ def _needs_em(missing: str, dag: DAG, data: Any, variables: Sequence[Variable] |
     return bool(hidden_names(dag.nodes, data, variables))
 
 
-def _counter(dag: DAG, data: Any, weights: ArrayLike | None, variables: Sequence[Variable] | None) -> Counter:
-    if isinstance(data, Counter):
-        if weights is not None or variables is not None:
-            raise DataError("a Counter has its weights and variables already; give them where it is made")
-        counter = data
-    else:
-        table = as_table(data, variables=variables, only=dag.nodes)
-        counter = TableCounter(table, None if weights is None else np.asarray(weights))
-    absent = [name for name in dag.nodes if name not in counter.names]
-    if absent:
-        raise DataError(f"the data have no column for {absent}; they have {list(counter.names)}")
-    return counter
-
-
-def sized_families(dag: DAG, variables: Sequence[Variable], max_entries: int) -> list[tuple[Variable, ...]]:
+def sized_families(dag: DAG, variables: Sequence[Variable], max_entries: int) -> list[Family]:
     """(parents..., child) for each node; all sizes are checked before anything is counted."""
     by_name = {v.name: v for v in variables}
-    families = []
-    for name in dag.nodes:
-        parents = [by_name[p] for p in dag.parents(name)]
-        check_table_size(by_name[name], parents, max_entries)
-        families.append((*parents, by_name[name]))
+    nodes = [by_name[name] for name in dag.nodes]
+    families = [tuple([nodes[v] for v in (*parents, node)]) for node, parents in enumerate(dag.parent_indices)]
+    for family in families:
+        if n_configurations(family) * family[-1].n_states > max_entries:
+            check_table_size(family[-1], family[:-1], max_entries)
     return families
-
-
-def _estimate(family: tuple[Variable, ...], counts: NDArray[Any], prior: Prior) -> CPT:
-    """The table of a family with its counts."""
-    *parents, child = family
-    q = counts.size // child.n_states
-    return CPT._trusted(child, posterior_mean(counts, prior.alpha(child, q)), tuple(parents), counts)
-
-
-def posterior_mean(counts: NDArray[Any], alpha: ArrayLike) -> NDArray[np.float64]:
-    """Counts plus prior, normalised over the last axis; uniform where there is neither data nor prior."""
-    values = counts + np.asarray(alpha, dtype=np.float64)
-    totals = values.sum(axis=-1, keepdims=True)
-    uniform = np.full(values.shape, 1.0 / values.shape[-1])
-    return np.divide(values, totals, out=uniform, where=totals > 0)

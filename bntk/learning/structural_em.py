@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk._progress import progress_bar
-from bntk.data.table import Table
+from bntk.data.table import Table, column_names
 from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning import scores
 from bntk.learning.completion import hard_completion, soft_completion
 from bntk.learning.counts import TableCounter
-from bntk.learning.em import IncompleteRows, column_names, em_result, fit_em, incomplete_table, log_product
+from bntk.learning.em import EMResult, IncompleteRows, fit_em, incomplete_table, log_product
 from bntk.learning.learn import default_prior, learn_structure
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Prior, as_prior
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Round:
-    """A structure that structural EM accepted: its objective, and the log-likelihood of the observed cells."""
+    """A structure that structural EM accepted: its objective, and the log-likelihood of the observed values."""
 
     dag: DAG
     objective: float
@@ -53,23 +53,27 @@ class Round:
 
 @dataclass(frozen=True)
 class StructuralEMResult:
-    """How structural EM came to a network.
+    """The report of a run of structural EM.
 
     Attributes
     ----------
     objective : float
-        See :func:`structural_em`.
+        What is maximised; see :func:`structural_em`.
     converged : bool
         True when no further structure was found that raises the objective.
     interrupted : bool
+        True when it was stopped by hand.
     rounds : tuple of Round
         The start, and every structure that was accepted after it. The objective rises from each to the next.
+    em : EMResult
+        How EM came to the tables of the last structure.
     """
 
     objective: float
     converged: bool
     interrupted: bool
     rounds: tuple[Round, ...] = field(repr=False)
+    em: EMResult = field(repr=False)
 
     def trace_frame(self) -> pd.DataFrame:
         """The rounds as a data frame with the columns ``arcs``, ``objective`` and ``log_likelihood``."""
@@ -81,7 +85,7 @@ class StructuralEMResult:
 
 def structural_em(
     data: Any,
-    score: str | Score = "bic",
+    score: str | Score = "bdeu",
     space: Space | None = None,
     search: str | Search = "auto",
     prior: Prior | str | float | Mapping[str, ArrayLike] | None = None,
@@ -96,64 +100,70 @@ def structural_em(
     seed: int = 0,
     progress: bool = False,
 ) -> BayesianNetwork:
-    """Learn a network from rows with missing cells: its structure and its parameters in turn.
+    """Learn a network from rows with missing values by structural EM: structure and parameters in turn.
 
-    Each round completes the rows by what the present network says about their missing cells, searches a structure for
+    Each round completes the rows by their posterior distribution under the present network, searches a structure for
     the completed rows, and estimates its parameters by EM. The structure is accepted if that raises
 
-        score(E[N]) - log P(E[N] | theta) + log P(observed cells | theta),
+        score(E[N]) - log P(E[N] | theta) + log P(observed values | theta),
 
     where E[N] are the expected counts of the structure's families under its own tables theta. For penalised likelihoods
-    with maximum likelihood estimates, as BIC, this is the log-likelihood of the observed cells less the penalty,
-    and Friedman's theorem says that a structure that is better on softly completed rows raises it. For BDeu and its
-    relatives it is the approximation of Cheeseman and Stutz to the marginal likelihood. On complete rows it is the
-    score, and the result is that of :func:`bntk.learn`.
+    with maximum likelihood estimates, such as BIC, this is the log-likelihood of the observed values minus the penalty,
+    and Friedman's theorem says that a structure that is better on softly completed rows raises it. For BDeu and other
+    marginal likelihoods it is the approximation of Cheeseman and Stutz. On complete rows it is the score, and the
+    result is that of :func:`bntk.learn`.
 
     Parameters
     ----------
     data : Table, data frame, or mapping of columns
     score : str or Score
-        A score that is a sum over families.
-    space, search, prior
-        As for :func:`bntk.learn`; EM uses the prior as well.
+        A score that is a sum over families: a name such as ``"bdeu"`` or ``"bic"``, or an object such as
+        ``bntk.scores.BDeu(10)``.
+    space : Space, optional
+        Which structures are legal; by default any DAG over the columns and hidden variables.
+    search : str or Search
+        The search of each round: ``"auto"``, a name such as ``"hc"``, or an object such as
+        ``bntk.search.Tabu(restarts=20)``; see :func:`bntk.learn`.
+    prior : Prior, str, float or mapping, optional
+        Prior of the parameters, in EM as well; by default the one that the score assumes, see :func:`bntk.learn`.
     method : {"soft", "hard"}
-        How rows are completed. ``"soft"``: in all ways, each with its posterior probability, so that the search sees
-        exact expected counts; rows with more than ``max_completions`` completions are represented by draws from their
-        posterior. ``"hard"``: by a most probable explanation, which is faster but makes dependences look stronger
-        than they are.
+        How rows are completed. ``"soft"``: in all ways, each weighted by its posterior probability, so that the search
+        uses exact expected counts; rows with more than ``max_completions`` completions are represented by samples from
+        their posterior. ``"hard"``: by a most probable explanation, which is faster but overestimates dependences.
     start : DAG or str, optional
-        Where to begin; by default the smallest legal structure. The result depends on it.
+        The structure to begin with; by default the smallest legal one. The result depends on it.
     max_rounds : int
+        The largest number of rounds.
     tolerance : float
         The least gain of a round, as a share of the objective; also for each run of EM.
     max_completions : int
-        With this many or fewer, all completions of a row are looked at.
+        Rows with more completions are sampled, see ``method``.
     variables : sequence of Variable, optional
-        Declared states. A declared variable without a column is hidden; the start must connect it to others, as no
-        round would ever do.
-    weights : array_like, optional
-        One non-negative number a row.
+        Variables with all their states. One without a column in the data is hidden; the start must connect it to
+        others, as no round would add its first arc.
+    weights : array_like of shape (n_rows,), optional
+        One non-negative number per row.
     seed : int
-        The same seed gives the same network.
+        Seed of random choices; the same seed gives the same network.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     BayesianNetwork
-        ``structural_em_result`` tells how it was found. An interrupt (Ctrl-C) returns the last accepted network.
+        Its ``report`` is the :class:`StructuralEMResult`. An interrupt (Ctrl-C) returns the last accepted network.
 
     Examples
     --------
     >>> import bntk, numpy as np
     >>> true = bntk.datasets.sprinkler()
     >>> rows = true.sample(2000, seed=1)
-    >>> holes = np.random.default_rng(0).random(rows.codes.shape) < 0.1
-    >>> rows = bntk.Table.from_codes(np.where(holes, rows.cards[:, None], rows.codes), rows.variables)
+    >>> missing = np.random.default_rng(0).random(rows.codes.shape) < 0.1
+    >>> rows = bntk.Table.from_codes(np.where(missing, rows.cards[:, None], rows.codes), rows.variables)
     >>> bn = structural_em(rows)
     >>> bn.dag.is_equivalent(true.dag)
     True
-    >>> structural_em_result(bn).trace_frame()["objective"].is_monotonic_increasing
+    >>> bn.report.trace_frame()["objective"].is_monotonic_increasing
     True
     """
     rule = scores.by_name(score)
@@ -176,19 +186,13 @@ def structural_em(
     return _alternate(task, first, search, complete, max_rounds, progress)
 
 
-def structural_em_result(network: BayesianNetwork) -> StructuralEMResult | None:
-    """How structural EM found a network; None unless it did."""
-    found: StructuralEMResult | None = network._cache.get("structural_em_result")
-    return found
-
-
 # ---- what users may give -----------------------------------------------------------------------------------------
 
 
 def _names(data: Any, variables: Sequence[Variable] | None) -> list[str]:
     """The columns of the data, and the declared variables that have none."""
     declared = [variable.name for variable in variables or ()]
-    columns = column_names(data)
+    columns = column_names(data) or []
     return [*columns, *(name for name in declared if name not in columns)]
 
 
@@ -251,8 +255,7 @@ def _alternate(
             # Tables without zeros, so that no row is impossible.
             begin = fit(found.dag, counter, BDeu(1.0))
             candidate, reached = task.estimate(found.dag, begin)
-            em = em_result(candidate)
-            interrupted = found.interrupted or (em is not None and em.interrupted)
+            interrupted = found.interrupted or _em_report(candidate).interrupted
             gain = reached.objective - rounds[-1].objective
             converged = not interrupted and not gain > task.tolerance * abs(reached.objective)
             if converged or interrupted:
@@ -261,6 +264,10 @@ def _alternate(
             rounds.append(reached)
     except KeyboardInterrupt:
         interrupted = True
-    result = StructuralEMResult(rounds[-1].objective, converged, interrupted, tuple(rounds))
-    network._cache["structural_em_result"] = result
-    return network
+    em = _em_report(network)
+    return network._with_report(StructuralEMResult(rounds[-1].objective, converged, interrupted, tuple(rounds), em))
+
+
+def _em_report(network: BayesianNetwork) -> EMResult:
+    assert isinstance(network.report, EMResult)
+    return network.report

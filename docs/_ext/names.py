@@ -4,8 +4,13 @@
 
    .. names:: bntk.scores
 
-      BIC
-      BDeu
+      score
+      explain
+
+   .. names:: bntk.scores
+      :declared: bntk.scores.DecomposableScore
+
+With ``declared`` the names are those of the classes that derive from that class and declare a name of their own.
 
 References in docstrings may be short, or name the module in which an object is defined: ``:class:`BIC``` and
 ``:class:`bntk.learning.scores.decomposable.BIC``` both lead to the entry of ``bntk.scores.BIC``.
@@ -16,10 +21,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
+
+import bntk
 
 # Classes whose members are described once, with them, and not again with every class that derives from them.
 COMMON = (
@@ -36,10 +43,13 @@ class Names(SphinxDirective):
 
     required_arguments = 1
     has_content = True
+    option_spec: ClassVar = {"declared": str}
 
     def run(self) -> list[Any]:
         """The table and the entries, as nodes."""
         module, names = self.arguments[0], [line.strip() for line in self.content if line.strip()]
+        if "declared" in self.options:
+            names += declared(module, self.options["declared"])
         lines = [f".. currentmodule:: {module}", "", ".. autosummary::", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in names] + [""]
         for name in names:
@@ -48,6 +58,16 @@ class Names(SphinxDirective):
             if kind in ("class", "exception"):
                 lines += ["   :members:", f"   :inherited-members: {COMMON}"]
             lines += [""]
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+class Formats(SphinxDirective):
+    """The suffixes of network files, and what each format is."""
+
+    def run(self) -> list[Any]:
+        """A list, as nodes."""
+        kinds = bntk.io.FORMATS.classes.values()
+        lines = [f"- {', '.join(f'``{suffix}``' for suffix in kind.names)}: {kind.help}" for kind in kinds]
         return self.parse_text_to_nodes("\n".join(lines))
 
 
@@ -61,6 +81,18 @@ def locate(path: str) -> Any:
         except ImportError:
             return None
     return found
+
+
+def declared(module: str, base: str) -> list[str]:
+    """The public classes of a module that derive from a class and declare a name, in the order of these names."""
+    offered, kind = locate(module), locate(base)
+    found = [getattr(offered, name) for name in offered.__all__]
+    classes = [cls for cls in found if inspect.isclass(cls) and issubclass(cls, kind) and _declared_name(cls)]
+    return [cls.__name__ for cls in sorted(classes, key=_declared_name)]
+
+
+def _declared_name(cls: Any) -> str:
+    return vars(cls).get("name") or next(iter(vars(cls).get("suffixes", ())), "")
 
 
 def _kind(path: str) -> str:
@@ -91,7 +123,7 @@ def resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) -> bool:
     """Leave out what scikit-learn adds to every estimator, and attributes that are a word or a parameter."""
     from_sklearn = name == "get_metadata_routing" or re.fullmatch("set_.*_(request|output)|set_output", name)
-    return bool(skipped or from_sklearn or isinstance(obj, str) or type(obj).__name__ == "ScoreOption")
+    return bool(skipped or from_sklearn or isinstance(obj, str))
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -99,6 +131,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.autosummary")
     app.add_directive("names", Names)
+    app.add_directive("formats", Formats)
     app.connect("missing-reference", resolve)
     app.connect("autodoc-skip-member", skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

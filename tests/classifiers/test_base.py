@@ -65,14 +65,30 @@ def test_labels_and_names_come_back() -> None:
     assert tan.score(X, y) > 0.7
 
 
-def test_score_is_a_parameter_and_a_method() -> None:
+def test_the_criterion_is_a_parameter_and_score_a_method() -> None:
     X, y = weather()
-    tan = bntk.TAN(score=BDeu(5)).fit(X, y)
-    assert tan.get_params()["score"] == BDeu(5)
-    assert clone(tan).get_params()["score"] == BDeu(5)
+    tan = bntk.TAN(criterion=BDeu(5)).fit(X, y)
+    assert tan.get_params()["criterion"] == BDeu(5)
+    assert clone(tan).get_params()["criterion"] == BDeu(5)
     assert tan.score(X, y) == np.mean(tan.predict(X) == y)
-    assert tan.set_params(score="bic").get_params()["score"] == "bic"
-    assert "score='bic'" in repr(tan)
+    assert tan.set_params(criterion="bic").get_params()["criterion"] == "bic"
+    assert "criterion='bic'" in repr(tan)
+
+
+def test_random_state_is_a_number_nothing_or_a_generator() -> None:
+    X, y = weather()
+
+    def weights(random_state: Any) -> Any:
+        return bntk.AWNB(random_state=random_state).fit(X, y).weights_
+
+    assert weights(None).equals(weights(0))
+    assert weights(np.int64(3)).equals(weights(3))
+    for kind in (np.random.default_rng, np.random.RandomState):
+        assert weights(kind(5)).equals(weights(kind(5)))
+        generator = kind(5)
+        assert not weights(generator).equals(weights(generator))
+    with pytest.raises(ValueError, match="random_state must be a whole number from 0, None or a generator"):
+        weights("now")
 
 
 @pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas, lambda X: X.to_dict("list")])
@@ -221,7 +237,9 @@ def test_categories_as_numbers_equal_scikit_learn() -> None:
 
 def test_in_the_tools_of_scikit_learn() -> None:
     X, y = weather()
-    grid = GridSearchCV(bntk.TAN(), {"score": ["loglik", "bic", BDeu(10)], "prior": [0.5, "backoff"]}, cv=3).fit(X, y)
+    grid = GridSearchCV(bntk.TAN(), {"criterion": ["loglik", "bic", BDeu(10)], "prior": [0.5, "backoff"]}, cv=3).fit(
+        X, y
+    )
     assert grid.best_score_ > 0.6
     pipe = make_pipeline(FunctionTransformer(lambda frame: frame.drop(columns="wind")), bntk.NaiveBayes())
     assert pipe.fit(X, y).score(X, y) > 0.6

@@ -16,7 +16,7 @@ import bntk
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import BIC, LOO, Accuracy
-from bntk.learning.search.k_dependence import informations
+from bntk.learning.search.k_dependence import feature_information
 
 Rows = list[list[int]]
 
@@ -74,11 +74,11 @@ def test_kdb_is_sahamis_algorithm(rows: Rows, k: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["mixed", "mixed_missing", "binary", "sparse"])
-def test_informations_are_those_of_bnclassify(name: str) -> None:
+def test_mutual_information_is_that_of_bnclassify(name: str) -> None:
     table, reference = oracle_table(name), oracle_json(f"{name}_cmi")
     target = table.names.index("class")
     features = [k for k in range(len(table.names)) if k != target]
-    found = informations(TableCounter(table), target, features)
+    found = feature_information(TableCounter(table), target, features)
     names = [table.names[k] for k in features]
     expected = [reference["mi_with_class_nats"][name] for name in names]
     np.testing.assert_allclose(found.with_class, expected, rtol=1e-9, atol=1e-12)
@@ -122,7 +122,7 @@ def test_hill_climbing_ends_where_bnclassify_does(name: str) -> None:
     run = oracle_json(f"{name}_wrappers")
     table = oracle_table(name)
     X, y = features_and_class(table, "class")
-    classifier = bntk.KDB(2, search="hc", score=Accuracy(folds=fold_numbers(run, table.n_rows)), prior=1.0)
+    classifier = bntk.KDB(2, search="hc", criterion=Accuracy(folds=fold_numbers(run, table.n_rows)), prior=1.0)
     check_end(classifier.fit(X, y), run["kdb"], table)
 
 
@@ -132,7 +132,7 @@ def test_tan_by_steps_ends_where_bnclassify_does(name: str, search: str, recorde
     run = oracle_json(f"{name}_wrappers")
     table = oracle_table(name)
     X, y = features_and_class(table, "class")
-    classifier = bntk.TAN(search=search, score=Accuracy(folds=fold_numbers(run, table.n_rows)), prior=1.0)
+    classifier = bntk.TAN(search=search, criterion=Accuracy(folds=fold_numbers(run, table.n_rows)), prior=1.0)
     check_end(classifier.fit(X, y), run[recorded], table)
 
 
@@ -156,7 +156,7 @@ def check_end(classifier: Any, run: dict[str, Any], table: bntk.Table) -> None:
 
 def test_a_score_of_predictions_makes_tan_go_by_steps() -> None:
     X, y = features_and_class(oracle_table("mixed"), "class")
-    automatic, named = bntk.TAN(score=LOO()).fit(X, y), bntk.TAN(score="loo", search="hc").fit(X, y)
+    automatic, named = bntk.TAN(criterion=LOO()).fit(X, y), bntk.TAN(criterion="loo", search="hc").fit(X, y)
     assert automatic.dag_ == named.dag_
     assert "GreedyAdditions" in automatic.search_.search
 
@@ -165,7 +165,7 @@ def test_a_score_of_predictions_makes_tan_go_by_steps() -> None:
 def test_the_root_of_tan_has_no_feature_as_parent(search: str) -> None:
     X, y = features_and_class(oracle_table("mixed"), "class")
     for root in X.names:
-        tan = bntk.TAN(search=search, score="bic", root=root).fit(X, y)
+        tan = bntk.TAN(search=search, criterion="bic", root=root).fit(X, y)
         assert tan.dag_.parents(root) == ("class",)
         assert all(len(tan.dag_.parents(name)) <= 2 for name in X.names)
 
@@ -219,7 +219,7 @@ def test_selective_kdb_equals_refitting_without_each_row(loss: str, seed: int) -
     losses = np.array([refitted_losses(rows, k, 0.7, loss) for k in range(3)])
     assert chosen.search_.score == pytest.approx(-losses.min(), rel=1e-9)
     k, used = np.unravel_index(int(np.argmax(losses <= losses.min() + 1e-9)), losses.shape)
-    assert (chosen.k_, chosen.n_features_used) == (k, used)
+    assert (chosen.k_, chosen.n_features_used_) == (k, used)
     best_of_k = [step.score for step in chosen.search_.trace]
     np.testing.assert_allclose(best_of_k, -losses.min(axis=1), rtol=1e-9)
 
@@ -229,7 +229,7 @@ def test_selective_kdb_with_all_features_is_kdb() -> None:
     chosen = bntk.SelectiveKDB(3, loss="log").fit(X, y)
     same = bntk.KDB(chosen.k_).fit(X, y)
     used = {name for name in X.names if chosen.dag_.parents(name)}
-    assert len(used) == chosen.n_features_used
+    assert len(used) == chosen.n_features_used_
     for name in used:
         assert chosen.dag_.parents(name) == same.dag_.parents(name)
     assert set(chosen.features_in_use_) == used
@@ -241,7 +241,7 @@ def test_features_that_say_nothing_are_not_used() -> None:
     X = {"copy": np.where(rng.random(400) < 0.1, 1 - y, y).astype(str), "noise": rng.integers(9, size=400).astype(str)}
     chosen = bntk.SelectiveKDB().fit(X, y)
     assert chosen.features_in_use_ == ["copy"]
-    assert (chosen.k_, chosen.n_features_used) == (0, 1)
+    assert (chosen.k_, chosen.n_features_used_) == (0, 1)
 
 
 # ---- superparents ----------------------------------------------------------------------------------------------------
@@ -251,8 +251,8 @@ def test_features_that_say_nothing_are_not_used() -> None:
 @pytest.mark.parametrize("name", ["mixed", "binary"])
 def test_the_superparent_is_the_best_of_all(name: str, score: Any) -> None:
     X, y = features_and_class(oracle_table(name), "class")
-    best = bntk.SPODE(score=score).fit(X, y)
-    each = {parent: bntk.SPODE(score=score, superparent=parent).fit(X, y).search_.score for parent in X.names}
+    best = bntk.SPODE(criterion=score).fit(X, y)
+    each = {parent: bntk.SPODE(criterion=score, superparent=parent).fit(X, y).search_.score for parent in X.names}
     top = max(each.values())
     assert best.superparent_ == next(parent for parent in X.names if each[parent] >= top - 1e-9)
     assert best.search_.score == pytest.approx(top, rel=1e-12)

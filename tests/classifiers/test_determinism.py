@@ -17,7 +17,7 @@ X["number"] = np.random.default_rng(0).normal(size=len(X)) + (y == "yes")
 holes = X.mask(np.random.default_rng(1).random(X.shape) < 0.2)
 made = [bntk.NaiveBayes(), bntk.TAN(), bntk.FAN(), bntk.BAN(max_parents=2), bntk.KDB(2), bntk.SelectiveKDB(),
         bntk.AODE(), bntk.A2DE(), bntk.SPODE(), bntk.SemiNaiveBayes(), bntk.TAN(search="superparent"), bntk.STAN(),
-        bntk.STAND(), bntk.MANB(), bntk.AWNB(n_trees=3), bntk.WANBIA(), bntk.BayesNetClassifier(score="bic")]
+        bntk.STAND(), bntk.MANB(), bntk.AWNB(n_trees=3), bntk.WANBIA(), bntk.BayesNetClassifier(criterion="bic")]
 for classifier in made:
     for data in (X, holes):
         found = classifier.fit(data, y)

@@ -16,8 +16,8 @@ import bntk
 MODELS = {
     "nb": lambda prior: bntk.NaiveBayes(prior=prior),
     "tan_cl_loglik": lambda prior: bntk.TAN(prior=prior),
-    "tan_cl_aic": lambda prior: bntk.FAN(score="aic", prior=prior),
-    "tan_cl_bic": lambda prior: bntk.FAN(score="bic", prior=prior),
+    "tan_cl_aic": lambda prior: bntk.FAN(criterion="aic", prior=prior),
+    "tan_cl_bic": lambda prior: bntk.FAN(criterion="bic", prior=prior),
 }
 SMOOTH = {"0": "mle", "0.5": 0.5, "1": 1.0}
 
@@ -79,7 +79,7 @@ def test_models_equal_bnclassify_on_public_data(name: str, model: str) -> None:
     for smooth, prior in SMOOTH.items():
         reference, classifier = references[f"{model}__smooth{smooth}"], MODELS[model](prior)
         if (name, model) == ("voting", "tan_cl_loglik"):
-            # With missing cells it compares mutual informations, not their sums over the rows, so its tree is another.
+            # With missing cells it compares mutual information, not their sums over the rows, so its tree is another.
             structure = bntk.DAG([*X.columns, target], map(tuple, reference["arcs"]))
             classifier = bntk.BayesNetClassifier(structure=structure, prior=prior)
         compare(reference, classifier, X, y)

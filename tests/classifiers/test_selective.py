@@ -32,7 +32,9 @@ Weight = Callable[[str, str, bool], float]
 Tree = dict[str, str | None]
 
 
-@parametrize_with_checks([bntk.STAN(), bntk.STAND(), bntk.STAN(forest=True, score="bic"), bntk.STAND(score="hgc")])
+@parametrize_with_checks(
+    [bntk.STAN(), bntk.STAND(), bntk.STAN(forest=True, criterion="bic"), bntk.STAND(criterion="hgc")]
+)
 def test_scikit_learn_rules(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -222,7 +224,7 @@ def test_with_a_class_arc_everywhere_it_is_the_tree_of_friedman() -> None:
     y = rng.integers(2, size=400)
     columns = {f"x{k}": (y + (rng.random(400) < 0.2) + (rng.random(400) < 0.1)) % 3 for k in range(6)}
     for kind in (bntk.STAN, bntk.STAND):
-        found = kind(score="loo").fit(columns, y)
+        found = kind(criterion="loo").fit(columns, y)
         assert len(found.dag_.children("class")) == 6
         assert found.dag_ == bntk.TAN().fit(columns, y).dag_
 
@@ -258,7 +260,7 @@ def test_of_equal_features_the_first_is_taken() -> None:
     y = rng.integers(2, size=200)
     x = (y + (rng.random(200) < 0.1)) % 2
     noise = rng.integers(2, size=200)
-    stand = bntk.STAND(score="accuracy").fit({"noise": noise, "copy": x, "x": x, "again": x}, y)
+    stand = bntk.STAND(criterion="accuracy").fit({"noise": noise, "copy": x, "x": x, "again": x}, y)
     assert stand.search_.trace[1].what == "add class -> copy"
 
 
@@ -288,8 +290,8 @@ def test_missing_cells_and_weights_of_rows_are_taken() -> None:
     twice = frame.index.repeat(2)
     for kind in (bntk.STAN, bntk.STAND):
         assert np.isfinite(kind().fit(X, y).predict_log_proba(X)).all()
-        weighted = kind(score="bdeu").fit(X, y, sample_weight=np.full(len(y), 2.0))
-        assert kind(score="bdeu").fit(X.loc[twice], y.loc[twice]).dag_ == weighted.dag_
+        weighted = kind(criterion="bdeu").fit(X, y, sample_weight=np.full(len(y), 2.0))
+        assert kind(criterion="bdeu").fit(X.loc[twice], y.loc[twice]).dag_ == weighted.dag_
 
 
 def test_features_may_all_be_continuous() -> None:

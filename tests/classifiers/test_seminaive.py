@@ -39,7 +39,7 @@ def test_the_end_is_that_of_bnclassify(name: str, search: str) -> None:
     for fold, rows in enumerate(runs["folds"]["test_folds_1based"]):
         folds[np.array(rows) - 1] = fold
     X, y = features_and_class(table)
-    semi = bntk.SemiNaiveBayes(search=search, score=Accuracy(folds=folds), prior=1.0).fit(X, y)
+    semi = bntk.SemiNaiveBayes(search=search, criterion=Accuracy(folds=folds), prior=1.0).fit(X, y)
     assert set(semi.dag_.arcs) == {tuple(arc) for arc in run["arcs"]}
     assert set(semi.features_in_use_) == set(run["features"])
     np.testing.assert_allclose(semi.search_.trace_frame()["score"], run["scores_log"], rtol=0, atol=1e-9)
@@ -97,7 +97,7 @@ def test_groups_are_no_larger_than_allowed() -> None:
 def test_any_score_can_judge() -> None:
     X, y = exclusive_or(2)
     for score in ("loo", "bdeu", LOO(alpha=0.5), Accuracy(folds="loo"), BIC()):
-        semi = bntk.SemiNaiveBayes(search="bsej", score=score).fit(X, y)
+        semi = bntk.SemiNaiveBayes(search="bsej", criterion=score).fit(X, y)
         assert semi.score(X, y) == 1
 
 
@@ -116,15 +116,15 @@ def test_the_same_seed_gives_the_same_classifier(search: str) -> None:
     def fitted(**options: Any) -> bntk.SemiNaiveBayes:
         return bntk.SemiNaiveBayes(search=search, **options).fit(X, y)
 
-    one, other = fitted(seed=3), fitted(seed=3, n_jobs=1)
+    one, other = fitted(random_state=3), fitted(random_state=3, n_jobs=1)
     assert one.dag_ == other.dag_
     assert one.search_.score == other.search_.score
 
 
 def test_without_a_score_the_prior_of_the_classifier_judges() -> None:
     X, y = features_and_class(oracle_table("mixed"))
-    default = bntk.SemiNaiveBayes(search="bsej", prior=0.3, seed=4).fit(X, y)
-    spelled = bntk.SemiNaiveBayes(search="bsej", prior=0.3, score=Accuracy(alpha=0.3, seed=4)).fit(X, y)
+    default = bntk.SemiNaiveBayes(search="bsej", prior=0.3, random_state=4).fit(X, y)
+    spelled = bntk.SemiNaiveBayes(search="bsej", prior=0.3, criterion=Accuracy(alpha=0.3, seed=4)).fit(X, y)
     assert default.search_.trace[-1].score == spelled.search_.trace[-1].score
     assert default.dag_ == spelled.dag_
 

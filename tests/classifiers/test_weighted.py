@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bntk
 from bntk.classifiers.base import BayesClassifier
+from bntk.classifiers.class_labels import ClassColumn
 from bntk.classifiers.naive import log_tables
 from bntk.classifiers.weighted import ConditionalLikelihood, _depths_in_trees, weights_from_depths
 from bntk.learning.counts import TableCounter
@@ -76,7 +77,7 @@ def small_rows(n: int = 60, seed: int = 0, holes: float = 0.1) -> tuple[pd.DataF
 
 
 def counter_of(model: BayesClassifier, X: pd.DataFrame, y: Any, weights: np.ndarray | None = None) -> TableCounter:
-    return model._counter(model.features_.read(X), model._class_codes(np.asarray(y)), weights)
+    return model._counter(model.features_.read(X), ClassColumn.read(y).among(model.classes_), weights)
 
 
 # ---- MANB ------------------------------------------------------------------------------------------------------------
@@ -202,7 +203,7 @@ def test_awnb_does_not_depend_on_the_order_of_rows_and_takes_weights_for_repeats
     weighted, repeated = bntk.AWNB().fit(X, y, repeats), bntk.AWNB().fit(X.iloc[again], y[again])
     pd.testing.assert_series_equal(weighted.weights_, repeated.weights_)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-9)
-    assert not bntk.AWNB(seed=1).fit(X, y).weights_.equals(bntk.AWNB(seed=2).fit(X, y).weights_)
+    assert not bntk.AWNB(random_state=1).fit(X, y).weights_.equals(bntk.AWNB(random_state=2).fit(X, y).weights_)
 
 
 def test_awnb_with_weights_of_one_is_naive_bayes_and_with_zero_the_prior() -> None:

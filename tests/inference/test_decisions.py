@@ -10,7 +10,6 @@ from random_networks import joint, networks
 
 import bntk
 from bntk.errors import ImpossibleEvidence, NetworkError, UnknownNameError
-from bntk.inference.decisions import relevant_findings, sensitivities, sensitivity, value_of_information
 
 ASIA = bntk.datasets.asia()
 
@@ -65,7 +64,7 @@ def test_the_value_is_the_expected_loss_of_entropy(network, seed):
     table = enumerated(network, findings)
     assume(table.sum() > 0)
     table /= table.sum()
-    found = value_of_information(network, "x0", findings)
+    found = network.value_of_information("x0", findings)
     assert set(network.names) - set(findings) - {"x0"} <= set(found.index)
     assert not {name for name, finding in findings.items() if isinstance(finding, str)} & set(found.index)
     before = entropy(onto(table, [0]))
@@ -80,18 +79,18 @@ def test_the_value_is_the_expected_loss_of_entropy(network, seed):
 
 
 def test_independent_variables_tell_nothing_and_candidates_are_respected():
-    found = value_of_information(ASIA, "smoke", candidates=["asia", "lung", "tub"])
+    found = ASIA.value_of_information("smoke", candidates=["asia", "lung", "tub"])
     assert found.index[0] == "lung"
     np.testing.assert_allclose(found.loc[["asia", "tub"], "information"], 0, atol=1e-12)
 
 
 def test_unknown_names_and_impossible_evidence_are_refused():
     with pytest.raises(UnknownNameError, match="nothing"):
-        value_of_information(ASIA, "lung", candidates=["nothing"])
+        ASIA.value_of_information("lung", candidates=["nothing"])
     with pytest.raises(UnknownNameError, match="maybe"):
-        value_of_information(ASIA, "lung", {"xray": "maybe"})
+        ASIA.value_of_information("lung", {"xray": "maybe"})
     with pytest.raises(ImpossibleEvidence, match="tub='yes', either='no'"):
-        relevant_findings(ASIA, "smoke", {"tub": "yes", "xray": "no", "either": "no"})
+        ASIA.relevant_findings("smoke", {"tub": "yes", "xray": "no", "either": "no"})
 
 
 # ---- relevant findings -------------------------------------------------------------------------------------------
@@ -103,7 +102,7 @@ def test_relevance_is_the_divergence_from_leaving_the_finding_out(network, seed)
     findings = random_findings(network, seed)
     assume(findings and enumerated(network, findings).sum() > 0)
     posterior = target_posterior(network, findings)
-    found = relevant_findings(network, "x0", findings)
+    found = network.relevant_findings("x0", findings)
     assert set(found.index) == set(findings)
     for name, row in found.iterrows():
         without = target_posterior(network, {k: v for k, v in findings.items() if k != name})
@@ -146,7 +145,7 @@ def test_the_sensitivity_function_is_the_posterior_for_every_value_of_the_entry(
     assume(enumerated(network, findings).sum() > 1e-6)
     cpt, parents, entry = random_entry(network, seed)
     state = network.variable("x0").states[-1]
-    found = sensitivity(network, "x0", state, findings, table=cpt.name, entry=entry, parents=parents)
+    found = network.sensitivity("x0", state, findings, table=cpt.name, entry=entry, parents=parents)
     assert found.posterior == pytest.approx(target_posterior(network, findings)[-1], abs=1e-9)
     assert found.value == cpt.probability(entry, parents)
     assert found.c * found.value + found.d == pytest.approx(1)
@@ -168,9 +167,9 @@ def test_the_derivative_equals_a_finite_difference_for_one_entry_and_for_all(net
     assume(2 * h < x < 1 - 2 * h)
     up, down = (target_posterior(with_entry(network, cpt, parents, entry, x + s * h), findings)[-1] for s in (1, -1))
     state = network.variable("x0").states[-1]
-    found = sensitivity(network, "x0", state, findings, table=cpt.name, entry=entry, parents=parents)
+    found = network.sensitivity("x0", state, findings, table=cpt.name, entry=entry, parents=parents)
     assert found.derivative == pytest.approx((up - down) / (2 * h), rel=1e-3, abs=1e-5)
-    frame = sensitivities(network, "x0", state, findings)
+    frame = network.sensitivities("x0", state, findings)
     text = ", ".join(f"{p.name}={parents[p.name]}" for p in cpt.parents)
     (row,) = frame[(frame.variable == cpt.name) & (frame.given == text) & (frame.state == entry)].itertuples()
     assert row.p == x
@@ -179,7 +178,7 @@ def test_the_derivative_equals_a_finite_difference_for_one_entry_and_for_all(net
 
 
 def test_admissible_values_keep_the_posterior_within_limits():
-    found = sensitivity(ASIA, "lung", "yes", {"xray": "yes"}, table="xray", entry="yes", parents={"either": "no"})
+    found = ASIA.sensitivity("lung", "yes", {"xray": "yes"}, table="xray", entry="yes", parents={"either": "no"})
     low, high = found.admissible(at_least=0.3, at_most=0.7)
     assert 0 < low < found.value < high < 1
     assert found(low) == pytest.approx(0.7)
@@ -191,7 +190,7 @@ def test_admissible_values_keep_the_posterior_within_limits():
 def test_an_entry_of_one_gives_way_to_the_others_equally():
     a = bntk.Variable("a", ["x", "y", "z"])
     network = bntk.BayesianNetwork("a", [bntk.CPT(a, [1.0, 0, 0])])
-    found = sensitivity(network, "a", "y", table="a", entry="x")
+    found = network.sensitivity("a", "y", table="a", entry="x")
     assert (found.posterior, found.derivative) == (0, pytest.approx(-0.5))
 
 
@@ -201,7 +200,7 @@ def test_many_findings_do_not_underflow():
     cpts = [bntk.CPT(hidden, [0.5, 0.5])]
     cpts += [bntk.CPT(v, [[0.99, 0.01], [0.989, 0.011]], [hidden]) for v in leaves]
     network = bntk.BayesianNetwork.from_cpts(cpts)
-    found = sensitivity(network, "h", 1, {v.name: 1 for v in leaves}, table="h", entry=1)
+    found = network.sensitivity("h", 1, {v.name: 1 for v in leaves}, table="h", entry=1)
     ratio = 1.1**600
     assert found(0.5) == pytest.approx(ratio / (1 + ratio))
     assert np.isfinite([found.a, found.b, found.c, found.d]).all()
@@ -210,4 +209,4 @@ def test_many_findings_do_not_underflow():
 def test_a_variable_with_one_state_cannot_vary():
     only = bntk.BayesianNetwork("a", [bntk.CPT(bntk.Variable("a", ["x"]), [1.0])])
     with pytest.raises(NetworkError, match="one state"):
-        sensitivity(only, "a", "x", table="a", entry="x")
+        only.sensitivity("a", "x", table="a", entry="x")

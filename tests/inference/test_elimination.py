@@ -13,10 +13,10 @@ from inference.brute_force import compiled, given, onto, random_rows, row_likeli
 from random_networks import joint, networks, random_network
 
 import bntk
+from bntk.inference import choose
 from bntk.inference.elimination import engine as elimination
 from bntk.inference.elimination.engine import ExpectedCounts, families_of, posterior_by_elimination
-from bntk.inference.likelihood import incomplete_log_likelihood
-from bntk.inference.rows import log_joint_rows, posterior_rows
+from bntk.inference.rows import log_joint_rows, log_probability_rows, posterior_rows
 from bntk.learning.counts import TableCounter
 
 seeds = st.integers(0, 2**32 - 1)
@@ -30,8 +30,8 @@ def cards_of(network):
 
 
 def with_budgets(patch, quick, most):
-    patch.setattr(elimination, "QUICK", quick)
-    patch.setattr(elimination, "MOST", most)
+    patch.setattr(choose, "QUICK", quick)
+    patch.setattr(choose, "MOST", most)
 
 
 @few
@@ -40,7 +40,7 @@ def test_every_way_gives_the_joint_with_each_state_of_a_target(network, seed, mi
     codes, whole = random_rows(seed, cards_of(network), 40, missing), joint(network)
     with pytest.MonkeyPatch.context() as patch:
         with_budgets(patch, *budgets)
-        patch.setattr(elimination, "MOST_MARKS", most_marks)
+        patch.setattr(choose, "MOST_MARKS", most_marks)
         for v, cpt in enumerate(network.cpts):
             posterior, log_joint = posterior_rows(network, codes, v), log_joint_rows(network, codes, v)
             asked = codes.copy()
@@ -58,7 +58,7 @@ def test_every_way_gives_the_joint_with_each_state_of_a_target(network, seed, mi
 @drawn(networks(), seeds, st.sampled_from([0.2, 0.7]))
 def test_expected_counts_equal_those_of_the_junction_tree(network, seed, missing):
     codes = random_rows(seed, cards_of(network), 60, missing)
-    codes = codes[:, incomplete_log_likelihood(network, codes) > -np.inf]
+    codes = codes[:, log_probability_rows(network, codes) > -np.inf]
     weights = np.random.default_rng(seed).integers(0, 4, codes.shape[1]) / 2
     scopes = [(*parents, v) for v, parents in enumerate(network.dag.parent_indices)]
     expected, log_z = compiled(network).expected_counts(codes, scopes, weights)
@@ -147,7 +147,7 @@ def test_the_number_of_threads_changes_nothing():
         for threads in (1, 2, 3):
             bntk.set_threads(threads)
             counts = ExpectedCounts(families, codes, weights, 1 << 18).count(families.tables)[0]
-            answers.append((posterior_rows(network, codes, 4), incomplete_log_likelihood(network, codes), counts))
+            answers.append((posterior_rows(network, codes, 4), log_probability_rows(network, codes), counts))
     finally:
         bntk.set_threads(None)
     for posterior, logs, counts in answers[1:]:

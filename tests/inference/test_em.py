@@ -15,7 +15,7 @@ from bntk import DAG, Table, Variable
 from bntk.errors import DataError, NetworkError
 from bntk.learning import em
 from bntk.learning.counts import TableCounter
-from bntk.learning.em import em_result, fit_em
+from bntk.learning.em import fit_em
 
 
 def with_holes(table: Table, share: float, seed: int = 0) -> Table:
@@ -69,14 +69,14 @@ def assert_close(one: bntk.BayesianNetwork, other: bntk.BayesianNetwork, toleran
 def test_the_objective_never_falls_and_is_the_one_documented(network, prior, seed):
     table = with_holes(network.sample(40, seed=seed), 0.3, seed)
     found = fit_em(network.dag, table, prior, max_iter=12, tolerance=0)
-    result = em_result(found)
+    result = found.report
     steps = np.diff(result.objectives)
     assert (steps >= -1e-9 * abs(result.objectives[-1])).all()
     assert result.log_likelihood == pytest.approx(observed_log_likelihood(found, table), abs=1e-8)
     rule = bntk.priors.as_prior(prior)
     log_prior = 0.0
     for cpt in found.cpts:
-        alpha = np.broadcast_to(rule.alpha(cpt.child, cpt.values.size // cpt.child.n_states), cpt.values.shape)
+        alpha = np.broadcast_to(rule.pseudo_count(cpt.child, cpt.values.size // cpt.child.n_states), cpt.values.shape)
         log_prior += float((alpha[alpha > 0] * np.log(cpt.values[alpha > 0])).sum())
     assert result.objectives[-1] == pytest.approx(result.log_likelihood + log_prior, abs=1e-8)
 
@@ -86,8 +86,8 @@ def test_the_objective_never_falls_and_is_the_one_documented(network, prior, see
 def test_on_complete_data_one_step_is_fit(network, prior):
     table = network.sample(50, seed=1)
     found, expected = fit_em(network.dag, table, prior), bntk.fit(network.dag, table, prior)
-    assert em_result(found).iterations == 1
-    assert em_result(found).converged
+    assert found.report.iterations == 1
+    assert found.report.converged
     assert_close(found, expected, 1e-12)
     for a, b in zip(found.cpts, expected.cpts, strict=True):
         np.testing.assert_array_equal(a.counts, b.counts)
@@ -101,7 +101,7 @@ def test_iterations_equal_em_by_hand(alpha, seed):
     start = bntk.fit(network.dag, with_holes(network.sample(30, seed=9), 0.1), prior=1)
     tables = {cpt.name: dict(np.ndenumerate(cpt.values)) for cpt in start.cpts}
     found = fit_em(network.dag, table, alpha or "mle", start=start, max_iter=5, tolerance=-1)
-    assert em_result(found).iterations == 5
+    assert found.report.iterations == 5
     for name, expected in by_hand(network.dag, table, alpha, tables, 5).items():
         for key, p in expected.items():
             assert found.cpt(name).values[key] == pytest.approx(p, abs=1e-9)
@@ -121,9 +121,9 @@ def test_parameters_are_recovered_with_a_fifth_of_the_cells_missing():
     true = bntk.datasets.sprinkler()
     table = with_holes(true.sample(20_000, seed=3), 0.2)
     found = fit_em(true.dag, table)
-    assert em_result(found).converged
+    assert found.report.converged
     assert_close(found, true, 0.04)
-    assert em_result(found).log_likelihood >= observed_log_likelihood(true, table)
+    assert found.report.log_likelihood >= observed_log_likelihood(true, table)
 
 
 def test_em_uses_what_available_cases_cannot():
@@ -147,7 +147,7 @@ def test_weights_are_repetitions():
     weighted = fit_em(network.dag, table, max_iter=8, tolerance=0, weights=times)
     repeated = fit_em(network.dag, table.take(np.repeat(np.arange(60), times)), max_iter=8, tolerance=0)
     assert_close(weighted, repeated)
-    assert em_result(weighted).log_likelihood == pytest.approx(em_result(repeated).log_likelihood)
+    assert weighted.report.log_likelihood == pytest.approx(repeated.report.log_likelihood)
 
 
 def test_threads_change_nothing():
@@ -187,7 +187,7 @@ def test_a_hidden_class_reaches_the_likelihood_of_the_true_parameters():
     features = table.select(table.names[1:])
     found = bntk.fit(true.dag, features, variables=true.variables)
     hidden = Table.from_codes(np.vstack([np.full(2000, 2), features.codes]), true.variables)
-    assert em_result(found).log_likelihood >= observed_log_likelihood(true, hidden)
+    assert found.report.log_likelihood >= observed_log_likelihood(true, hidden)
     accuracy = (found.cpt("f0").values[0, 0] > 0.5, found.cpt("f0").values[1, 0] > 0.5)
     assert sorted(accuracy) == [False, True]
 
@@ -196,7 +196,7 @@ def test_more_starts_are_never_worse():
     true = random_network(1, n=5, max_states=3)
     table = true.sample(300, seed=0)
     columns = table.to_pandas().drop(columns=["x1"])
-    results = [em_result(fit_em(true.dag, columns, variables=true.variables, n_starts=n, max_iter=30)) for n in (1, 4)]
+    results = [fit_em(true.dag, columns, variables=true.variables, n_starts=n, max_iter=30).report for n in (1, 4)]
     assert results[1].starts[0] == results[0].objectives[-1]
     assert results[1].objectives[-1] == max(results[1].starts) >= results[0].objectives[-1]
 
@@ -236,7 +236,7 @@ def test_fit_takes_available_cases_unless_asked():
     table = with_holes(network.sample(200, seed=0), 0.2)
     assert bntk.fit(network.dag, table) == bntk.fit(network.dag, table, missing="available")
     assert bntk.fit(network.dag, table, missing="em") == fit_em(network.dag, table)
-    assert em_result(bntk.fit(network.dag, table)) is None
+    assert bntk.fit(network.dag, table).report is None
     with pytest.raises(ValueError, match="available"):
         bntk.fit(network.dag, table, missing="drop")
     with pytest.raises(DataError, match="no_column"):
@@ -298,17 +298,17 @@ def test_an_interrupt_returns_the_last_network(monkeypatch):
     monkeypatch.setattr(em.IncompleteRows, "expect", interrupted)
     found = fit_em(dag, table, n_starts=3)
     monkeypatch.undo()
-    assert em_result(found).interrupted
-    assert not em_result(found).converged
+    assert found.report.interrupted
+    assert not found.report.converged
     assert found == fit_em(dag, table, max_iter=3)
 
 
 def test_the_trace_is_a_frame_and_progress_shows(capsys):
     found = fit_em("a -> b", {"a": [0, 1, None], "b": [0, 1, 1]}, progress=True)
     assert "EM" in capsys.readouterr().err
-    frame = em_result(found).trace_frame()
+    frame = found.report.trace_frame()
     assert list(frame.columns) == ["objective", "log_likelihood"]
-    assert len(frame) == em_result(found).iterations + 1
+    assert len(frame) == found.report.iterations + 1
 
 
 def test_a_row_with_nothing_observed_changes_nothing_in_the_end():
@@ -317,4 +317,4 @@ def test_a_row_with_nothing_observed_changes_nothing_in_the_end():
     dag = bntk.datasets.sprinkler().dag
     one = fit_em(dag, table, tolerance=1e-12, max_iter=2000)
     other = fit_em(dag, Table.concat([table, empty]), tolerance=1e-12, max_iter=2000)
-    assert em_result(one).log_likelihood == pytest.approx(em_result(other).log_likelihood, abs=1e-4)
+    assert one.report.log_likelihood == pytest.approx(other.report.log_likelihood, abs=1e-4)

@@ -111,7 +111,7 @@ def test_a_single_impossible_finding_is_named_alone_and_a_costly_search_is_not_m
     never = bntk.BayesianNetwork.from_cpts([bntk.CPT(SIZE, [0, 0.5, 0.5])])
     with pytest.raises(ImpossibleEvidence, match="size='small' has probability zero"):
         never.query("size", {"size": "small"})
-    monkeypatch.setattr("bntk.inference.query.CLASH_ENTRIES", 0)
+    monkeypatch.setattr("bntk.inference.choose.CLASH_ENTRIES", 0)
     with pytest.raises(ImpossibleEvidence, match="smoke='no', tub='yes', either='no'.*perhaps fewer") as caught:
         bntk.datasets.asia().query("lung", {"smoke": "no", "tub": "yes", "either": "no"})
     again = pickle.loads(pickle.dumps(caught.value))

@@ -15,7 +15,6 @@ from random_networks import joint, random_network
 import bntk
 from bntk.errors import ImpossibleEvidence
 from bntk.inference.approximate.loopy import LoopyProgram, loopy_network
-from bntk.inference.approximate.marginals import approximate_marginals, choose_engine
 from bntk.inference.exact.program import Factor, compile_network
 
 seeds = st.integers(0, 2**32 - 1)
@@ -203,19 +202,19 @@ def test_rows_do_not_depend_on_the_number_of_threads():
 
 
 def test_approximate_marginals_say_how_they_were_made():
-    found = approximate_marginals(bntk.datasets.asia(), {"dysp": "yes"}, damping=0.1)
+    found = bntk.datasets.asia().marginals({"dysp": "yes"}, engine="loopy", damping=0.1)
     assert found.engine == "loopy"
     assert found.settings == {"damping": 0.1}
     assert found.converged
     assert "dysp" not in found
     assert "converged after" in repr(found)
     with pytest.raises(ValueError, match="engine must be exact, auto, loopy"):
-        approximate_marginals(bntk.datasets.asia(), engine="magic")
+        bntk.datasets.asia().marginals(engine="magic")
 
 
 def test_impossible_evidence_is_refused_by_name():
     with pytest.raises(ImpossibleEvidence, match="tub='yes'"):
-        approximate_marginals(bntk.datasets.asia(), {"tub": "yes", "either": "no"})
+        bntk.datasets.asia().marginals({"tub": "yes", "either": "no"}, engine="loopy")
 
 
 @pytest.mark.parametrize(
@@ -230,10 +229,11 @@ def test_settings_are_checked(option, message):
 def test_the_choice_of_engine_gives_its_reason():
     network = random_network(1, 12, max_parents=4, max_states=3)
     everything = {name: network.variable(name).states[0] for name in network.names}
-    assert choose_engine(network).engine == "exact"
-    assert choose_engine(network, max_entries=3).engine == "loopy"
-    assert "over the limit of 3 entries" in str(choose_engine(network, max_entries=3))
-    assert "given the evidence" in choose_engine(network, everything, max_entries=3).reason
+    assert network.marginals(engine="auto").engine == "exact"
+    found = network.marginals(engine="auto", max_entries=3)
+    assert found.engine == "loopy"
+    assert "over the limit of 3 entries" in found.report
+    assert "given the evidence" in network.marginals(everything, engine="auto", max_entries=3).report
 
 
 def test_markov_networks_run_too():

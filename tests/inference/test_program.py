@@ -26,6 +26,8 @@ from references import oracle_json, read_json, shared, true_network
 
 import bntk
 from bntk.errors import TooLargeError
+from bntk.inference import choose
+from bntk.inference.choose import EngineChoice
 from bntk.inference.exact import program as program_module
 from bntk.inference.exact import strided
 from bntk.inference.exact.junction import JunctionTree
@@ -44,14 +46,14 @@ def assert_calibrated(program: program_module.Program, whole: np.ndarray, likeli
     """All answers for one evidence set are those of the enumerated joint, by numpy and by compiled loops."""
     for small in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(program_module, "is_small", engine_rule(small))
+            patch.setattr(choose, "exact_engine", engine_rule(small))
             fresh = program.with_factors(factor.values for factor in program._factors)
             assert_answers(fresh, whole, likelihood)
 
 
-def engine_rule(small: bool) -> Callable[[JunctionTree], bool]:
+def engine_rule(small: bool) -> Callable[[JunctionTree], EngineChoice]:
     """Everything by numpy, or nothing; it does not run trees with known variables, which are made for large ones."""
-    return lambda tree: small and not tree.known
+    return lambda tree: EngineChoice("numpy" if small and not tree.known else "strided", "for the test")
 
 
 def assert_answers(program: program_module.Program, whole: np.ndarray, likelihood: dict[int, np.ndarray]) -> None:
@@ -87,10 +89,10 @@ def test_answers_are_the_same_when_evidence_recompiles_and_cliques_are_split(see
     network = random_network(seed, n, max_parents=4, zeros=bool(seed % 2))
     likelihood = random_likelihood(seed, cards_of(network))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program_module, "RECOMPILE_ENTRIES", 0)
-        patch.setattr(program_module, "WORTH_RECOMPILING", math.inf)
-        patch.setattr(strided, "SPLIT_ENTRIES", 8)  # also the room for joints
-        patch.setattr(strided, "FOLD_ENTRIES", 0)
+        patch.setattr(choose, "RECOMPILE_ENTRIES", 0)
+        patch.setattr(choose, "WORTH_RECOMPILING", math.inf)
+        patch.setattr(choose, "SPLIT_ENTRIES", 8)  # also the room for joints
+        patch.setattr(choose, "FOLD_ENTRIES", 0)
         assert_calibrated(compiled(network), joint(network), likelihood)
 
 
@@ -103,7 +105,7 @@ def test_large_cliques_equal_enumeration_over_any_number_of_threads():
     likelihood = {3: np.array([0.0, 1.0]), 6: np.array([0.1, 0.0, 2.0, 0.3])}
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strided, "SPLIT_ENTRIES", 64)
+        patch.setattr(choose, "SPLIT_ENTRIES", 64)
         for threads in (1, 3):
             bntk.set_threads(threads)
             try:
@@ -129,8 +131,8 @@ def test_cliques_of_any_shape_equal_enumeration(seed):
     likelihood = random_likelihood(seed, cards.tolist())
     for split in (64, 1 << 20):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(strided, "SPLIT_ENTRIES", split)
-            patch.setattr(strided, "FOLD_ENTRIES", 0)
+            patch.setattr(choose, "SPLIT_ENTRIES", split)
+            patch.setattr(choose, "FOLD_ENTRIES", 0)
             program = compile_factors(factors, cards.tolist())
             assert_calibrated(program, product(factors, cards.tolist()), likelihood)
 
@@ -143,14 +145,14 @@ def test_the_probability_of_evidence_sends_messages_inwards_only(seed):
     likelihood = random_likelihood(seed, cards_of(network))
     expected = given(joint(network), likelihood).sum()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program_module, "is_small", engine_rule(False))
+        patch.setattr(choose, "exact_engine", engine_rule(False))
         patch.setattr(strided.StridedEngine, "distribute", lambda *_: pytest.fail("messages were sent outwards"))
         assert math.exp(program.calibrate(likelihood).log_z) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("small", [True, False])
 def test_most_probable_states_are_the_lowest_of_equals(small, monkeypatch):
-    monkeypatch.setattr(program_module, "is_small", engine_rule(small))
+    monkeypatch.setattr(choose, "exact_engine", engine_rule(small))
     flat = Factor((0, 1, 2), np.ones((2, 3, 2)))
     program = compile_factors([flat], [2, 3, 2])
     assert program.mpe()[0].tolist() == [0, 0, 0]
@@ -200,11 +202,11 @@ def test_variables_without_factors_are_uniform():
 
 
 def test_small_trees_are_run_by_numpy_and_others_by_compiled_loops():
-    assert isinstance(compile_network(bntk.datasets.asia())._engine, SmallEngine)
+    assert isinstance(compile_network(bntk.datasets.asia()).engine, SmallEngine)
     long, cards = hidden_chain(40)
-    assert isinstance(compile_factors(long, cards)._engine, strided.StridedEngine)
+    assert isinstance(compile_factors(long, cards).engine, strided.StridedEngine)
     wide = Factor(tuple(range(13)), np.ones([2] * 13))
-    assert isinstance(compile_factors([wide], [2] * 13)._engine, strided.StridedEngine)
+    assert isinstance(compile_factors([wide], [2] * 13).engine, strided.StridedEngine)
     constants = [Factor((v, v + 1), np.ones((1, 1))) for v in range(40)] + [Factor((0, 40), np.ones((1, 1)))]
     all_in_one = compile_factors(constants, [1] * 41, must_share=[tuple(range(41))])
     assert all_in_one.calibrate().marginal(3).tolist() == [1.0]  # more axes than an array can have
@@ -271,12 +273,13 @@ def test_ten_thousand_children_of_one_variable_do_not_underflow():
 @drawn(network=networks(), seed=seeds)
 def test_rows_equal_enumeration(lane_entries, network, seed):
     cards, whole = cards_of(network), joint(network)
-    program = compiled(network, lane_entries=lane_entries)
-    codes = random_rows(seed, cards)
+    program, codes = compiled(network), random_rows(seed, cards)
     target = seed % len(cards)
-    log_z, marginals = program.log_z_rows(codes), program.marginals_rows(codes)
-    filled, log_top = program.mpe_rows(codes)
-    single = program.posterior_rows(codes, target)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choose, "LANE_ENTRIES", lane_entries)
+        log_z, marginals = program.log_z_rows(codes), program.marginals_rows(codes)
+        filled, log_top = program.mpe_rows(codes)
+        single = program.posterior_rows(codes, target)
     assert [marginal.shape for marginal in marginals] == [(codes.shape[1], card) for card in cards]
     for row in range(codes.shape[1]):
         expected = given(whole, row_likelihood(codes[:, row], cards))
@@ -299,7 +302,7 @@ def test_rows_equal_enumeration(lane_entries, network, seed):
 @drawn(network=networks(), seed=seeds)
 def test_expected_counts_are_sums_of_posteriors(lane_entries, network, seed):
     cards, whole = cards_of(network), joint(network)
-    program = compiled(network, lane_entries=lane_entries)
+    program = compiled(network)
     codes, families = random_rows(seed, cards), [factor.variables for factor in factors_of(network)]
     weights = np.random.default_rng(seed).integers(0, 3, codes.shape[1]).astype(float)
     expected, log_likelihood = [np.zeros([cards[v] for v in family]) for family in families], 0.0
@@ -311,7 +314,9 @@ def test_expected_counts_are_sums_of_posteriors(lane_entries, network, seed):
         if possible.sum() > 0:
             for table, family in zip(expected, families, strict=True):
                 table += weight * onto(possible, family) / possible.sum()
-    counts, found = program.expected_counts(codes, families, weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choose, "LANE_ENTRIES", lane_entries)
+        counts, found = program.expected_counts(codes, families, weights)
     assert found == pytest.approx(log_likelihood, rel=1e-10)
     for table, reference in zip(counts, expected, strict=True):
         np.testing.assert_allclose(table, reference, atol=1e-9)

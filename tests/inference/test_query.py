@@ -15,8 +15,8 @@ from random_networks import joint, networks, random_network
 
 import bntk
 from bntk.errors import DataError, ImpossibleEvidence, TooLargeError, UnknownNameError
+from bntk.inference import choose
 from bntk.inference import query as query_module
-from bntk.inference.exact import program as program_module
 from bntk.inference.exact.program import compile_network
 from bntk.inference.results import Distribution
 
@@ -52,7 +52,7 @@ def some_targets(network, seed):
 def policy(request, monkeypatch):
     """Small networks are answered by one program, large ones by programs for the tables that matter."""
     if request.param != "whole program":
-        monkeypatch.setattr(query_module, "SMALL_ENTRIES", -1)
+        monkeypatch.setattr(choose, "WHOLE_ENTRIES", -1)
 
 
 def check_query(network, seed):
@@ -87,7 +87,7 @@ def test_posteriors_and_probabilities_equal_enumeration(network, seed):
 @drawn(networks(), seeds)
 def test_programs_for_parts_of_a_network_give_the_same(network, seed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(query_module, "SMALL_ENTRIES", -1)
+        patch.setattr(choose, "WHOLE_ENTRIES", -1)
         check_query(network, seed)
 
 
@@ -229,15 +229,14 @@ def test_limits_are_said_before_anything_is_run(monkeypatch):
     plan = asia.plan()
     assert plan.n_variables == 8
     assert "cliques" in str(plan)
-    monkeypatch.setattr(query_module, "MAX_ENTRIES", 10)
-    monkeypatch.setattr(query_module, "SMALL_ENTRIES", -1)
+    monkeypatch.setattr(choose, "WHOLE_ENTRIES", -1)
     fresh = bntk.datasets.asia()
     assert fresh.plan().total_entries == plan.total_entries
     with pytest.raises(TooLargeError):
         fresh.marginals(max_entries=10)
     assert fresh.plan("bronc", ["smoke"]).n_variables == 2
     assert fresh.plan("bronc", {"smoke": "no"}) == fresh.plan("bronc", "smoke")
-    monkeypatch.setattr(query_module, "MAP_ENTRIES", 2)
+    monkeypatch.setattr(choose, "MAP_ENTRIES", 2)
     with pytest.raises(TooLargeError, match="ask for fewer targets"):
         fresh.map(["asia", "dysp"])
 
@@ -320,6 +319,6 @@ def test_marginals_and_explanations_are_labelled():
 def test_joints_are_right_where_evidence_leads_to_other_cliques(seed):
     network = random_network(seed, 7, max_parents=4, zeros=bool(seed % 2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(query_module, "SMALL_ENTRIES", -1 if seed % 3 else 1 << 16)
-        patch.setattr(program_module, "RECOMPILE_ENTRIES", 0)
+        patch.setattr(choose, "WHOLE_ENTRIES", -1 if seed % 3 else 1 << 16)
+        patch.setattr(choose, "RECOMPILE_ENTRIES", 0)
         check_query(network, seed)

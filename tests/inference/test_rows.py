@@ -18,7 +18,7 @@ from references import oracle_json, oracle_table, true_network
 
 import bntk
 from bntk.errors import DataError, ImpossibleRowsWarning
-from bntk.inference import rows as rows_module
+from bntk.inference import choose
 from bntk.inference.rows import posterior_rows
 
 seeds = st.integers(0, 2**32 - 1)
@@ -53,7 +53,7 @@ def quietly(function, *arguments, **options):
 def test_the_posterior_of_a_table_is_the_query_of_each_row(network, seed, missing, few_rows):
     table, whole = random_table(network, seed, missing), joint(network)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows_module, "FEW_ROWS", few_rows)
+        patch.setattr(choose, "FEW_ROWS", few_rows)
         answers = quietly(network.posterior, table, network.names)
     for v, name in enumerate(network.names):
         codes = table.codes.copy()

@@ -14,10 +14,8 @@ from random_networks import joint, random_network
 
 import bntk
 from bntk.errors import DataError, ImpossibleEvidence, TooLargeError
-from bntk.inference.approximate import sampling
-from bntk.inference.approximate.marginals import approximate_marginals
+from bntk.inference import choose
 from bntk.inference.approximate.sampling import gibbs, likelihood_weighting, sample
-from bntk.inference.exact import program as program_module
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -135,7 +133,7 @@ def test_samples_agree_with_evidence_that_cuts_a_large_network():
     vectors = {network.dag.index(n): np.eye(network.variable(n).n_states)[-1] for n in evidence}
     expected = given(joint(network), vectors)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program_module, "RECOMPILE_ENTRIES", 0)
+        patch.setattr(choose, "RECOMPILE_ENTRIES", 0)
         table = sample(network, 20_000, seed=1, given=evidence)
     for v in range(8):
         found = np.bincount(table.codes[v], minlength=expected.shape[v]) / 20_000
@@ -145,7 +143,7 @@ def test_samples_agree_with_evidence_that_cuts_a_large_network():
 def test_evidence_on_roots_is_drawn_forward_and_large_tables_are_refused():
     network = bntk.datasets.asia()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "MAX_SAMPLING_ENTRIES", 10)
+        patch.setattr(choose, "SAMPLING_ENTRIES", 10)
         assert set(sample(network, 50, given={"asia": "yes"}).column("asia")) == {1}
         with pytest.raises(TooLargeError, match="likelihood_weighting"):
             sample(network, 50, given={"dysp": "yes"})
@@ -181,7 +179,7 @@ def test_rows_depend_on_the_seed_and_not_on_the_number_of_threads():
 
 @pytest.mark.parametrize("engine", ["weighting", "gibbs"])
 def test_approximate_marginals_state_their_errors(engine):
-    found = approximate_marginals(bntk.datasets.sprinkler(), {"wet": "yes"}, engine=engine, n=20_000, seed=1)
+    found = bntk.datasets.sprinkler().marginals({"wet": "yes"}, engine=engine, n=20_000, seed=1)
     assert found.engine == engine
     assert found.settings == {"n": 20_000, "seed": 1}
     assert abs(found["rain"]["yes"] - 0.7079) < 5 * found.standard_errors["rain"][1]

@@ -15,11 +15,10 @@ from bntk.errors import DataError
 from bntk.learning import completion, scores
 from bntk.learning import structural_em as module
 from bntk.learning.completion import hard_completion, soft_completion
-from bntk.learning.em import em_result
 from bntk.learning.learn import learn
 from bntk.learning.search import HillClimbing
 from bntk.learning.space import named as spaces
-from bntk.learning.structural_em import structural_em, structural_em_result
+from bntk.learning.structural_em import structural_em
 
 ASIA = bntk.datasets.asia()
 SPRINKLER = bntk.datasets.sprinkler()
@@ -94,7 +93,7 @@ def test_on_complete_data_it_is_plain_learning(score, method):
     found = structural_em(table, score, search="hc", method=method)
     assert found.dag == expected.dag
     assert_close(found, expected)
-    result = structural_em_result(found)
+    result = found.report
     assert result.converged
     assert result.objective == pytest.approx(scores.score(found.dag, table, score))
 
@@ -103,7 +102,7 @@ def test_on_complete_data_it_is_plain_learning(score, method):
 @pytest.mark.parametrize("score", ["bic", "bdeu"])
 def test_the_objective_rises_from_round_to_round(score, method):
     table = with_holes(ASIA.sample(1000, seed=5), 0.2)
-    result = structural_em_result(structural_em(table, score, search="hc", method=method))
+    result = structural_em(table, score, search="hc", method=method).report
     assert len(result.rounds) > 1
     assert (np.diff(result.trace_frame()["objective"]) > 0).all()
 
@@ -113,8 +112,8 @@ def test_the_objective_of_bic_is_the_observed_likelihood_less_the_penalty():
     found = structural_em(table, "bic", prior="mle", tolerance=1e-10)
     likelihood = observed_log_likelihood(found, table)
     penalty = 0.5 * np.log(400) * found.n_parameters
-    assert structural_em_result(found).objective == pytest.approx(likelihood - penalty, abs=1e-3)
-    assert em_result(found).log_likelihood == pytest.approx(likelihood)
+    assert found.report.objective == pytest.approx(likelihood - penalty, abs=1e-3)
+    assert found.report.em.log_likelihood == pytest.approx(likelihood)
 
 
 def test_a_round_gains_at_least_what_the_search_promises():
@@ -125,7 +124,7 @@ def test_a_round_gains_at_least_what_the_search_promises():
     better = DAG.parse("cloudy -> rain; cloudy -> sprinkler; rain -> wet; sprinkler -> wet", nodes=table.names)
     promised = scores.score(better, counter, "bic") - scores.score(start.dag, counter, "bic")
     after = structural_em(table, "bic", prior="mle", start=better, max_rounds=0, tolerance=1e-9)
-    gained = structural_em_result(after).objective - structural_em_result(start).objective
+    gained = after.report.objective - start.report.objective
     assert gained >= promised - 1e-6 > 0
 
 
@@ -149,7 +148,7 @@ def test_arc_weights_count():
     found = structural_em(table, space=space)
     assert ("cloudy", "wet") in found.dag.arcs
     plain = structural_em(table, start=found.dag, max_rounds=0)
-    assert structural_em_result(found).objective == pytest.approx(structural_em_result(plain).objective + 1000, abs=0.1)
+    assert found.report.objective == pytest.approx(plain.report.objective + 1000, abs=0.1)
 
 
 # ---- hidden variables, weights, the same again -------------------------------------------------------------------
@@ -165,7 +164,7 @@ def test_a_hidden_variable_is_kept_where_it_explains_and_must_be_connected():
         structural_em(rows, variables=[kind])
     found = structural_em(rows, variables=[kind], start="kind -> f0; kind -> f1; kind -> f2; kind -> f3", search="hc")
     without = structural_em(rows, search="hc")
-    assert structural_em_result(found).objective > structural_em_result(without).objective
+    assert found.report.objective > without.report.objective
 
 
 def test_weights_are_repetitions():
@@ -197,7 +196,7 @@ def test_an_interrupt_returns_the_last_accepted_network(monkeypatch):
 
     monkeypatch.setattr(module, "soft_completion", interrupted)
     found = structural_em(table)
-    assert structural_em_result(found).interrupted
+    assert found.report.interrupted
     assert found.dag.n_arcs == 0
 
 
@@ -214,7 +213,7 @@ def test_what_cannot_be_done_is_refused():
 
     with pytest.raises(ValueError, match="sum over families"):
         structural_em(table, Other())
-    assert structural_em_result(bntk.fit(SPRINKLER.dag, table)) is None
+    assert bntk.fit(SPRINKLER.dag, table).report is None
 
 
 def test_data_of_any_kind_and_columns_beside_the_space():

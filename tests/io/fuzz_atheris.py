@@ -49,7 +49,7 @@ def small() -> bntk.BayesianNetwork:
 def of_network(module: object, suffix: str) -> tuple[list[bytes], Callable[[bytes], object]]:
     seeds = [module.dump(network).encode() for network in (small(), bntk.datasets.sprinkler())]
     seeds += [path.read_bytes() for path in WRITTEN.glob(f"*{suffix}") if path.stat().st_size < 20_000]
-    as_bytes = getattr(module, "READS_BYTES", False)
+    as_bytes = bntk.io.FORMATS[suffix].reads_bytes
     return seeds, lambda data: module.parse(data if as_bytes else data.decode("utf-8", "surrogateescape"))
 
 

@@ -65,7 +65,6 @@ def test_every_network_of_the_repository_is_read_and_written(entry):
 
 
 def test_repository_numbers_equal_pgmpy_s():
-    pytest.importorskip("pgmpy", reason="pgmpy is not installed")
     from pgmpy.readwrite import BIFReader
 
     text = gzip.decompress(shared("data/networks/insurance.bif.gz").read_bytes()).decode()

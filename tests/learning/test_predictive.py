@@ -414,7 +414,7 @@ def test_searches_find_the_features_that_predict(rule, search):
     space = bntk.Space(list(columns), max_parents=2)
     network = bntk.learn(columns, score=rule, space=space, search=search)
     assert {"class", "good"} in [set(arc) for arc in network.dag.arcs]
-    found = network.search_result
+    found = network.report
     assert found.score == pytest.approx(bntk.score(found.dag, columns, rule), rel=1e-12)
     evaluator = rule.evaluator(TableCounter(bntk.Table.from_columns(columns)), found.dag)
     if search != "tabu":

@@ -13,7 +13,7 @@ import pytest
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 
 import bntk
-from bntk.cli.options import CLASSIFIERS, MULTI_CLASSIFIERS
+from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_saved_classifier_predicts_as_the_same_one_in_python(name, terminal):
     code, out, err = terminal("bntk predict model.json holes.csv --proba")
     assert code == 0, err
     train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
-    model = getattr(bntk, CLASSIFIERS[name].name)().fit(train.drop(columns="dysp"), train["dysp"])
+    model = CLASSIFIERS[name]().fit(train.drop(columns="dysp"), train["dysp"])
     found = frame_of(out)
     X = new.drop(columns="dysp")
     assert found["dysp"].tolist() == model.predict(X).tolist()
@@ -118,7 +118,7 @@ def test_a_saved_classifier_of_two_classes_predicts_as_the_same_one_in_python(na
     found = ask("bntk predict model.json holes.csv --proba")
     train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
     targets = ["lung", "bronc"]
-    kind = getattr(bntk, MULTI_CLASSIFIERS[name].name)
+    kind = MULTI_CLASSIFIERS[name]
     model = kind(bntk.TAN()) if "estimator" in kind().get_params() else kind()
     model.fit(train.drop(columns=targets), train[targets])
     X = new.drop(columns=targets)
@@ -172,11 +172,11 @@ def test_options_reach_the_classifier(ask):
     line = "bntk learn asia.csv --target dysp --prior bdeu:3 --missing state --seed 4 -o model.json --model"
     ask(f"{line} kdb:k=1")
     options = ask("bntk info model.json")["options"]
-    assert (options["k"], options["missing"], options["seed"]) == (1, "state", 4)
+    assert (options["k"], options["missing"], options["random_state"]) == (1, "state", 4)
     assert options["prior"] == repr(bntk.priors.BDeu(3.0))
     ask("bntk learn asia.csv --target dysp --model ban --score bdeu:7 --max-parents 1 --prior 0 -o model.json")
     options = ask("bntk info model.json")["options"]
-    assert (options["score"], options["max_parents"], options["prior"]) == (repr(bntk.scores.BDeu(7.0)), 1, 0)
+    assert (options["criterion"], options["max_parents"], options["prior"]) == (repr(bntk.scores.BDeu(7.0)), 1, 0)
     ask("bntk learn asia.csv --target lung,bronc --model br --base nb --prior 2 -o model.json")
     assert bntk.load("model.json").estimator.get_params()["prior"] == 2
 
@@ -264,7 +264,7 @@ def test_learning_a_network_is_what_it_is_in_python(ask):
     expected = bntk.learn(rows, "bic", space, prior=0.5)
     assert bntk.load("found.json") == expected
     assert [tuple(arc) for arc in found["arcs"]] == list(expected.dag.arcs)
-    assert found["score"] == bntk.score(expected.dag, rows, "bic") == expected.search_result.score
+    assert found["score"] == bntk.score(expected.dag, rows, "bic") == expected.report.score
     assert (found["score_name"], found["exact"], found["file"]) == ("bic", True, "found.json")
 
 

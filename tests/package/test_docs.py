@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
+import sys
 from functools import cache, reduce
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +17,8 @@ from sklearn.base import BaseEstimator
 import bntk
 
 DOCS = Path(__file__).parents[2] / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+names = importlib.import_module("names")
 MODULES = (
     "bntk",
     "bntk.classifiers",
@@ -53,6 +57,8 @@ def reference_paths() -> list[str]:
     for page in sorted((DOCS / "reference").glob("*.rst")):
         for module, block in re.findall(r"^\.\. names:: (\S+)\n\n((?:   \S+\n)+)", page.read_text(), flags=re.M):
             found += [f"{module}.{name}" for name in block.split()]
+        for module, base in re.findall(r"^\.\. names:: (\S+)\n   :declared: (\S+)\n", page.read_text(), flags=re.M):
+            found += [f"{module}.{name}" for name in names.declared(module, base)]
     return found
 
 

@@ -193,6 +193,7 @@ def test_toggles_say_what_each_change_of_a_child_gains():
 
 def test_only_the_families_that_moves_need_are_evaluated():
     evaluator = BIC().evaluator(counters()["complete"])
+    evaluator.total()  # the families held
     done = evaluator.n_evaluated
     evaluator.gains(np.array([[ADD, 0, 1], [ADD, 2, 1], [ADD, 1, 4]]))
     assert evaluator.n_evaluated == done + 3

@@ -11,12 +11,14 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 from random_networks import random_network
+from readings import ReadCounter
 
 import bntk
 from bntk.errors import SpaceError, TooLargeError
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import AIC, BIC, K2, BDeu, LogLikelihood
 from bntk.learning.search import exact as module
+from bntk.learning.search import parent_sets
 from bntk.learning.search.exact import Exact, best_structure
 from bntk.learning.search.greedy import HillClimbing
 from bntk.learning.search.order import OrderSearch
@@ -181,6 +183,7 @@ def test_an_interrupt_returns_a_good_legal_structure(monkeypatch, where):
     if where == "sinks":
         monkeypatch.setattr(module.kernels, "sum_over_sinks", stop)
     else:
+        monkeypatch.setattr(parent_sets, "_BATCH", 4)  # in the middle of a level
         answers = iter(range(12))
         locals_ = evaluator.locals
         monkeypatch.setattr(evaluator, "locals", lambda f: stop() if next(answers, None) == 10 else locals_(f))
@@ -204,6 +207,14 @@ def test_a_time_budget_ends_it():
     result = Exact(time_budget=0.0).run(evaluator, Space(evaluator.names))
     assert result.interrupted
     assert not result.exact
+
+
+@pytest.mark.parametrize(("score", "readings_per_level"), [(BIC(), 1), (BDeu(1), 3)], ids=["bic", "bdeu"])
+def test_rows_are_read_for_the_families_of_all_children_at_once(score, readings_per_level):
+    counter = ReadCounter(bntk.datasets.asia().sample(2000, seed=1))
+    Exact().run(score.evaluator(counter), Space(counter.names))
+    n_levels = len(counter.names)  # parent sets of 0, 1, ..., 7 nodes
+    assert counter.n_readings <= readings_per_level * n_levels + 3  # and single variables, ceilings, the first bound
 
 
 SCRIPT = """

@@ -65,7 +65,7 @@ def test_the_default_prior_is_the_one_that_the_score_assumes(score: scores.Score
 
 def test_the_report_of_the_search_stays_with_the_network(table: bntk.Table) -> None:
     network = learn(table, "bic", search="tabu", seed=3)
-    found = network.search_result
+    found = network.report
     again = learn_structure(table, "bic", search="tabu", seed=3)
     assert found is not None
     assert found.dag == network.dag == again.dag
@@ -73,8 +73,8 @@ def test_the_report_of_the_search_stays_with_the_network(table: bntk.Table) -> N
     assert found.n_evaluated > 0
     assert found.seconds > 0
     assert "Tabu" in found.search
-    assert pickle.loads(pickle.dumps(network)).search_result == found
-    assert bntk.datasets.asia().search_result is None
+    assert pickle.loads(pickle.dumps(network)).report == found
+    assert bntk.datasets.asia().report is None
 
 
 @pytest.mark.parametrize("kind", ["pandas", "columns", "counter", "codes"])

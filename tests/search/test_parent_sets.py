@@ -138,8 +138,8 @@ def test_too_many_sets_are_refused_with_ways_out():
 
 def test_a_score_without_a_bound_is_refused_before_anything_is_scored():
     class Unbounded(BIC):
-        def bound(self, reach):
-            return np.inf
+        def bounds(self, reach):
+            return np.full(len(reach.cards), np.inf)
 
     evaluator = evaluator_of(Unbounded(), n=8)
     before = evaluator.n_evaluated

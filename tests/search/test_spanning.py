@@ -8,11 +8,12 @@ import networkx as nx
 import numpy as np
 import pytest
 from random_networks import random_network
+from readings import ReadCounter
 
 import bntk
 from bntk.errors import DataError, GraphError, SpaceError
 from bntk.learning.counts import TableCounter
-from bntk.learning.scores import AIC, BIC, HGC, BDeu, LogLikelihood
+from bntk.learning.scores import AIC, BIC, HGC, LOO, BDeu, LogLikelihood
 from bntk.learning.search.spanning import SpanningTree, maximum_arborescence, maximum_spanning_tree
 from bntk.learning.space import named as spaces
 
@@ -283,5 +284,16 @@ def test_other_spaces_and_scores_are_refused():
     evaluator = evaluator_of(BIC())
     with pytest.raises(SpaceError, match="only trees and forests"):
         SpanningTree().run(evaluator, spaces.dag(evaluator.names))
+    of_predictions = LOO(target=evaluator.names[0]).evaluator(evaluator.counter)
     with pytest.raises(DataError, match="sum over families"):
-        SpanningTree().run(object(), spaces.tree(evaluator.names))
+        SpanningTree().run(of_predictions, spaces.tree(evaluator.names))
+
+
+@pytest.mark.parametrize("space", [spaces.tan, spaces.fan, lambda features, target: spaces.tree((*features, target))])
+def test_rows_are_read_once(space):
+    counter = ReadCounter(random_network(3, 8).sample(300, seed=3))
+    *features, target = counter.names
+    evaluator = BIC().evaluator(counter)
+    found = SpanningTree().run(evaluator, space(features, target))
+    assert counter.n_readings == 1
+    assert found.score == pytest.approx(bntk.score(found.dag, counter, "bic"), rel=1e-12)

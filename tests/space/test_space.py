@@ -16,7 +16,7 @@ from bntk.graph import DAG
 from bntk.learning.moves import ADD, DELETE, REVERSE, Move
 from bntk.learning.space import Group, Link, Space
 from bntk.learning.space import named as spaces
-from bntk.learning.space.ancestry import ancestor_matrix, join_ancestors, part_ancestors
+from bntk.learning.space.kernels import join_ancestors, part_ancestors
 
 ABCD = ["A", "B", "C", "D"]
 
@@ -289,7 +289,7 @@ def test_a_node_that_two_links_discard_needs_an_arc_from_each_to_come_into_the_t
 @settings(max_examples=80, deadline=None)
 @given(dags(min_nodes=2, max_nodes=9), st.data())
 def test_ancestors_follow_arcs_that_come_and_go(dag, data):
-    ancestors, arcs = ancestor_matrix(dag), dag.adjacency()
+    ancestors, arcs = dag.ancestor_matrix(), dag.adjacency()
     order = dag.topological_indices
     for _ in range(8):
         i, j = sorted(data.draw(st.tuples(st.integers(0, len(order) - 1), st.integers(0, len(order) - 1))))
@@ -300,7 +300,7 @@ def test_ancestors_follow_arcs_that_come_and_go(dag, data):
                 join_ancestors(ancestors, tail, head)
             else:
                 part_ancestors(ancestors, arcs, head)
-        np.testing.assert_array_equal(ancestors, ancestor_matrix(DAG.from_adjacency(arcs, dag.nodes)))
+        np.testing.assert_array_equal(ancestors, DAG.from_adjacency(arcs, dag.nodes).ancestor_matrix())
 
 
 def test_a_complete_structure_of_many_nodes_has_only_moves_that_keep_it_acyclic():

@@ -16,15 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.multidim.base import Floats, MultiBayesClassifier, class_names
+from bntk.classifiers.multidim.base import Floats, MultiBayesClassifier
 from bntk.cpt import CPT
 from bntk.data.labels import pair_counts
+from bntk.data.variable import names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.inference.elimination.targets import Mixture
 from bntk.inference.exact.log_tree import Tables, log
 from bntk.learning.counts import TableCounter
-from bntk.learning.parameters import fit, posterior_mean
+from bntk.learning.parameters import fit
+from bntk.learning.priors import posterior_mean
 from bntk.learning.scores import Score
 from bntk.learning.search import SearchResult
 from bntk.learning.space import named as spaces
@@ -56,9 +58,10 @@ class AMODE(MultiBayesClassifier):
         By which the parents of a feature are chosen: ``"bic"``, ``"bdeu"`` or another sum over families.
     max_bridge_parents : int, optional
         Largest number of classes that are parents of one feature. With 1, inference is exact for any number of classes.
-    loss, prior, numeric, n_bins, missing, unseen, max_entries, random_state, n_jobs
-        As for every classifier of several class variables, see :class:`MultiBayesClassifier`. ``loss="subset"`` needs
-        the average of the members as one table, so that it is for few classes.
+    loss : {"hamming", "subset"}
+        What predictions minimise: the number of wrong labels (each class variable gets its most probable label), or
+        whether any is wrong (all get the labels that are jointly the most probable). ``"subset"`` needs the average of
+        the members as one table, so that it is for few classes.
 
     Attributes
     ----------
@@ -66,6 +69,8 @@ class AMODE(MultiBayesClassifier):
         The arcs from classes to features, and how they were found.
     inference_ : str
         Whether predictions are exact.
+    features_in_use_ : list of str
+        The features that have a class as a parent.
 
     Examples
     --------
@@ -81,6 +86,7 @@ class AMODE(MultiBayesClassifier):
     [['no', 'no', 'yes'], ['no', 'no', 'no'], ['no', 'no', 'yes']]
     """
 
+    name = "amode"
     criterion: str | Score = "bic"
     max_bridge_parents: int | None = 2
 
@@ -98,7 +104,7 @@ class AMODE(MultiBayesClassifier):
             features, classes, class_shape="empty", feature_shape="empty", max_bridge_parents=self.max_bridge_parents
         )
         self.search_ = self._find(counter, self.criterion, space, "auto")
-        self._shared = fit(self.search_.dag, counter, self._dirichlet)
+        self._shared = fit(self.search_.dag, counter, self._prior)
         self._pairs = pair_counts(counter.table.codes[n_features:], self.labels_.cards, counter.weights)
         self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
 
@@ -156,7 +162,7 @@ class AMODE(MultiBayesClassifier):
     def _alone(self, k: int) -> Floats:
         """P(C_k)."""
         mine = self._span(k)
-        return posterior_mean(self._pairs[mine, mine].diagonal(), self._dirichlet.alpha(self._class_variables[k], 1))
+        return posterior_mean(self._pairs[mine, mine].diagonal(), self._prior.pseudo_count(self._class_variables[k], 1))
 
     def _given(self, j: int, k: int) -> Floats:
         """P(C_j | C_k), a row for each state of C_k."""
@@ -165,14 +171,14 @@ class AMODE(MultiBayesClassifier):
     def _conditionals(self, j: int) -> Floats:
         """P(C_j | C_k), a row for each state of each class C_k."""
         cards, child = self.labels_.cards, self._class_variables[j]
-        by_states = {q: np.broadcast_to(self._dirichlet.alpha(child, q), child.n_states) for q in {*cards}}
+        by_states = {q: np.broadcast_to(self._prior.pseudo_count(child, q), child.n_states) for q in {*cards}}
         alpha = np.repeat([by_states[q] for q in cards], cards, axis=0)
         return posterior_mean(self._pairs[:, self._span(j)], alpha)
 
     def member(self, name: str) -> BayesianNetwork:
         """The network in which the class variable of this name is the parent of all others."""
         check_is_fitted(self)
-        names = class_names(self._class_variables)
+        names = names_of(self._class_variables)
         if name not in names:
             raise ValueError(f"{name!r} is no class variable; they are {list(names)}")
         k = names.index(name)

@@ -20,16 +20,17 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from bntk._threads import using_threads
 from bntk.classifiers.base import RowReader, _n_rows
 from bntk.classifiers.features import CONTINUOUS, Features, _columns_of_numbers, columns_of
+from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.cuts import joint_cuts
 from bntk.data.labels import Labels, read_labels
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import Variable
+from bntk.data.variable import names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
-from bntk.learning.priors import Backoff, Prior, as_prior
+from bntk.learning.priors import Prior, as_prior
 from bntk.learning.scores import Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.search.subgraphs import SubgraphSearch, score_for
@@ -134,31 +135,33 @@ class MultiBayesClassifier(MultiTargetClassifier):
     Parameters
     ----------
     loss : {"hamming", "subset"}
-        What predictions are to minimise: the number of wrong labels (each class variable gets its most probable label),
+        What predictions minimise: the number of wrong labels (each class variable gets its most probable label),
         or whether any is wrong (all get the labels that are jointly the most probable).
-    prior : float, "mle" or Prior
-        For the parameters: a number is the Dirichlet alpha of every cell of every table.
+    prior : float, "mle", "backoff" or Prior
+        For the parameters: a number is the Dirichlet alpha of every cell of every table. With ``"backoff"``, tables
+        with features as parents are shrunk towards those given the classes alone, see :class:`bntk.priors.Backoff`.
     numeric : str or mapping
-        What becomes of columns of numbers. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
-        Irani, wherever one of the class variables asks for it; ``"width"`` and ``"frequency"`` into ``n_bins``
-        intervals; ``"category"`` takes each number for a state, ``"bernoulli"`` only whether it is above zero. A
-        mapping chooses by column, and may give cut points.
+        How columns of numbers are modelled. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
+        Irani, with the cuts of all class variables together; ``"width"`` and ``"frequency"`` cut them into ``n_bins``
+        intervals, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above zero
+        from others. A mapping chooses for each column, and may give cut points.
     n_bins : int
-        Intervals for ``"width"`` and ``"frequency"``.
+        The number of intervals for ``"width"`` and ``"frequency"``.
     missing : {"marginal", "state"}
-        What a missing feature means. ``"marginal"``: nothing is known; it is summed out in prediction, and a row counts
-        for each table in which it is complete. ``"state"``: being missing is one more state of each feature that has
-        missing cells in the training rows. Labels may be missing in ``fit``, too: a row then counts for each table in
-        which it is complete.
+        How missing features are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
+        table in which it is complete. ``"state"``: missing is one more state of each feature that has missing values in
+        the training rows. Labels may be missing in ``fit``, too: a row then counts for each table in which it is
+        complete.
     unseen : {"missing", "error"}
-        What to do with a state that was not seen by ``fit``.
+        Whether a state that did not occur in ``fit`` is treated as a missing value, with a warning, or is an error.
     max_entries : int
-        Inference is exact where it takes at most so many entries of cliques per row, and else loopy belief propagation;
-        ``inference_`` says which.
-    random_state : int
-        The same number gives the same classifier.
+        The largest number of table entries per row for exact inference; where it would take more, loopy belief
+        propagation is used. ``inference_`` says which.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seed of whatever is drawn at random. The same integer gives the same classifier, and None is the same as 0; from
+        a generator, a seed is drawn in each ``fit``.
     n_jobs : int, optional
-        Threads; by default those of :func:`bntk.set_threads`; -1 for all cores.
+        The number of threads; by default that of :func:`bntk.set_threads`, and -1 for all cores.
 
     Attributes
     ----------
@@ -173,13 +176,13 @@ class MultiBayesClassifier(MultiTargetClassifier):
     """
 
     loss: str = "hamming"
-    prior: Prior | Backoff | str | float = 1.0
+    prior: Prior | str | float = 1.0
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
     missing: str = "marginal"
     unseen: Unseen = "missing"
     max_entries: int = 1 << 20
-    random_state: int = 0
+    random_state: RandomState = 0
     n_jobs: int | None = None
 
     _state: ClassVar[dict[str, Any]] = {"labels_": Labels, "features_": Features}
@@ -239,8 +242,8 @@ class MultiBayesClassifier(MultiTargetClassifier):
         space.check()
         rule = score_for(by_name(criterion), counter)
         if search == "auto":
-            return SubgraphSearch().run(rule.evaluator(counter), space, seed=self.random_state)
-        return learn_structure(counter, rule, space, search, seed=self.random_state)
+            return SubgraphSearch().run(rule.evaluator(counter), space, seed=seed_of(self.random_state))
+        return learn_structure(counter, rule, space, search, seed=seed_of(self.random_state))
 
     def _make_ready(self) -> None:
         network, mixture = self._learned()
@@ -272,8 +275,9 @@ class MultiBayesClassifier(MultiTargetClassifier):
             raise ValueError(f"loss must be 'hamming' or 'subset', not {self.loss!r}")
 
     @property
-    def _dirichlet(self) -> Prior:
-        return as_prior(self.prior)  # type: ignore[arg-type]
+    def _prior(self) -> Prior:
+        """The prior of the parameters, which knows the class variables."""
+        return as_prior(self.prior).given_class(names_of(self._class_variables))
 
     # ---------------------------------------------------------------- predicting
 
@@ -306,11 +310,6 @@ class MultiBayesClassifier(MultiTargetClassifier):
 
     def _joint(self, rows: Codes) -> Floats:
         return normalised(self._posterior.log_joint_table(rows), axis=1)
-
-
-def class_names(variables: tuple[Variable, ...]) -> tuple[str, ...]:
-    """The names of variables."""
-    return tuple(variable.name for variable in variables)
 
 
 def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:

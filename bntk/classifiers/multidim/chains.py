@@ -19,6 +19,7 @@ from bntk.classifiers.multidim.base import MOST_JOINT_STATES
 from bntk.classifiers.multidim.composed import ComposedClassifier, marginals
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
 from bntk.classifiers.multidim.links import ChainLink, LinkMaker
+from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.table import Table
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
@@ -49,10 +50,9 @@ class Chain(ComposedClassifier):
         estimated from ``n_samples`` combinations drawn for each row. By default the path for a greedy search, which
         then agrees with it, and otherwise the exact ones where there are at most 1,024 combinations, else samples.
     n_samples : int
-    random_state : int
-        The same number gives the same classifier and the same samples.
-    estimator, n_jobs
-        See :class:`ComposedClassifier`.
+        How many combinations of labels are drawn for each row with ``proba="sampling"``.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seed of a random order and of samples. The same integer gives the same classifier, and None is the same as 0.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Chain(ComposedClassifier):
     beam: int = 5
     proba: str = "auto"
     n_samples: int = 100
-    random_state: int = 0
+    random_state: RandomState = 0
 
     _state: ClassVar[dict[str, Any]] = {"_links": list[ChainLink]}
 
@@ -128,7 +128,7 @@ class Chain(ComposedClassifier):
         if self.proba_ == "path":
             return chain_search.along_path(self._links, inputs)
         if self.proba_ == "sampling":
-            return chain_search.sampled_marginals(self._links, inputs, self.n_samples, self.random_state)
+            return chain_search.sampled_marginals(self._links, inputs, self.n_samples, seed_of(self.random_state))
         if self._is_forest:
             return chain_search.marginals_of_forest(self._links, inputs, self.labels_.cards)
         return marginals(self._joint(inputs), self.labels_.cards)
@@ -148,10 +148,6 @@ class ClassifierChain(Chain):
     ----------
     order : None, "random", or sequence
         The order of the chain: that of the columns of Y, a random one, or all class variables by name or position.
-    search, beam, proba, n_samples, random_state
-        See :class:`Chain`.
-    estimator, n_jobs
-        See :class:`ComposedClassifier`.
 
     Attributes
     ----------
@@ -177,10 +173,11 @@ class ClassifierChain(Chain):
     (2, 8)
     """
 
+    name = "cc"
     order: str | Sequence[str | int] | None = None
 
     def _parents(self, maker: LinkMaker) -> list[tuple[int, tuple[int, ...]]]:
-        order = _chosen_order(self.order, self.labels_.names, self.random_state)
+        order = _chosen_order(self.order, self.labels_.names, seed_of(self.random_state))
         return [(target, tuple(order[:place])) for place, target in enumerate(order)]
 
 
@@ -188,7 +185,8 @@ class ClassifierChain(Chain):
 class BayesianChain(Chain):
     """A chain that follows a network of the class variables: each has its parents in it among its features.
 
-    The network is learned from the labels alone (Sucar et al. 2014).
+    The network is learned from the labels alone (Sucar et al. 2014). In a tree, exact search and exact probabilities
+    take no longer than the others.
 
     Parameters
     ----------
@@ -201,10 +199,6 @@ class BayesianChain(Chain):
         What the network maximises with ``structure="dag"``.
     max_parents : int, optional
         The most parents a class variable may have in a network that is learned.
-    search, beam, proba, n_samples, random_state
-        See :class:`Chain`. In a tree, exact search and exact probabilities take no longer than the others.
-    estimator, n_jobs
-        See :class:`ComposedClassifier`.
 
     Attributes
     ----------
@@ -228,6 +222,7 @@ class BayesianChain(Chain):
     (('lung', 'either'), ('either', 'tub'))
     """
 
+    name = "bcc"
     structure: str | DAG = "tree"
     root: str | None = None
     criterion: str | Score = "bic"
@@ -247,9 +242,9 @@ class BayesianChain(Chain):
             table = Table.from_codes(maker.codes, self.labels_.variables())
             if structure == "tree":
                 root = names[0] if self.root is None else self.root
-                return learn_structure(table, "loglik", spaces.tree(names, root), seed=self.random_state).dag
+                return learn_structure(table, "loglik", spaces.tree(names, root), seed=seed_of(self.random_state)).dag
             space = spaces.dag(names, max_parents=self.max_parents)
-            return learn_structure(table, self.criterion, space, seed=self.random_state).dag
+            return learn_structure(table, self.criterion, space, seed=seed_of(self.random_state)).dag
         dag = structure if isinstance(structure, DAG) else DAG.parse(structure)
         if set(dag.nodes) != set(names):
             raise DataError(f"structure has the nodes {list(dag.nodes)}, but the class variables are {list(names)}")
@@ -277,10 +272,8 @@ class CircularChain(ComposedClassifier):
     max_iter : int
         The most cycles, the first one included. Rows that still change then are predicted as they are, with a
         ``ConvergenceWarning``; :meth:`convergence` tells which.
-    random_state : int
-        For a random order.
-    estimator, n_jobs
-        See :class:`ComposedClassifier`.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seed of a random order. The same integer gives the same classifier, and None is the same as 0.
 
     Attributes
     ----------
@@ -300,15 +293,16 @@ class CircularChain(ComposedClassifier):
     np.True_
     """
 
+    name = "circular"
     order: str | Sequence[str | int] | None = None
     max_iter: int = 20
-    random_state: int = 0
+    random_state: RandomState = 0
 
     _state: ClassVar[dict[str, Any]] = {"_first": list[ChainLink], "_links": list[ChainLink]}
 
     def _learn(self, maker: LinkMaker) -> None:
         self._check_options()
-        order = _chosen_order(self.order, self.labels_.names, self.random_state)
+        order = _chosen_order(self.order, self.labels_.names, seed_of(self.random_state))
         self._first: list[ChainLink] = [maker.make(j, order[:place]) for place, j in enumerate(order)]
         self._links: list[ChainLink] = [maker.make(j, [i for i in sorted(order) if i != j]) for j in order]
 

@@ -11,6 +11,7 @@ from bntk.classifiers.multidim.chains import ClassifierChain
 from bntk.classifiers.multidim.composed import ComposedClassifier
 from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
 from bntk.classifiers.multidim.links import LinkMaker
+from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.errors import DataError
 
 
@@ -23,12 +24,18 @@ class ChainEnsemble(ComposedClassifier):
     Parameters
     ----------
     n_chains : int
-    search, beam, proba, n_samples
-        Of each chain, see :class:`ClassifierChain`. By default probabilities are those along greedy paths.
-    random_state : int
-        For the orders.
-    estimator, n_jobs
-        See :class:`ComposedClassifier`.
+        The number of chains.
+    search : {"greedy", "beam", "exact"}
+        How each chain finds the labels of a row, see :class:`ClassifierChain`.
+    beam : int
+        How many combinations of labels the beam of each chain keeps.
+    proba : {"auto", "path", "exact", "sampling"}
+        Which probabilities of each chain are averaged, see :class:`ClassifierChain`; by default those along greedy
+        paths.
+    n_samples : int
+        How many combinations of labels each chain draws for each row with ``proba="sampling"``.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seed of the orders. The same integer gives the same classifier, and None is the same as 0.
 
     Attributes
     ----------
@@ -50,19 +57,20 @@ class ChainEnsemble(ComposedClassifier):
     [(1000, 2), (1000, 2), (1000, 2)]
     """
 
+    name = "ecc"
     n_chains: int = 10
     search: str = "greedy"
     beam: int = 5
     proba: str = "auto"
     n_samples: int = 100
-    random_state: int = 0
+    random_state: RandomState = 0
 
     _state: ClassVar[dict[str, Any]] = {"chains_": list[ClassifierChain]}
 
     def _learn(self, maker: LinkMaker) -> None:
         if self.n_chains < 1:
             raise ValueError(f"n_chains must be at least 1, not {self.n_chains!r}")
-        generator = np.random.default_rng(self.random_state)
+        generator = np.random.default_rng(seed_of(self.random_state))
         m = len(self.labels_.names)
         self.chains_ = [self._chain(generator.permutation(m).tolist()) for _ in range(self.n_chains)]
         for chain in self.chains_:

@@ -23,8 +23,7 @@ from bntk.data.labels import Labels, pair_counts
 from bntk.data.variable import Variable, plain_state
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.learning.parameters import posterior_mean
-from bntk.learning.priors import Prior
+from bntk.learning.priors import Prior, as_prior, posterior_mean
 from bntk.network import BayesianNetwork
 
 #: Rows that are given to a classifier at once.
@@ -179,7 +178,7 @@ class NaiveLink(ChainLink):
         whole.n_features_in_ = len(whole.features_.names)
         whole.feature_names_in_ = np.array(whole.features_.names, dtype=object)
         *cpts, last = network.cpts
-        prior = self.alone._dirichlet
+        prior = self.alone._prior
         for v, counts in zip(self.variables, self.counts, strict=True):
             cpts.append(CPT._trusted(v, _given_class(v, counts, prior), (last.child,), counts))
         names = [cpt.child.name for cpt in (*cpts, last)]
@@ -209,7 +208,7 @@ class NaiveLink(ChainLink):
 
 def _given_class(variable: Variable, counts: Floats, prior: Prior) -> Floats:
     """P(variable | class) as naive Bayes estimates it from counts, shape (n_classes, n_states)."""
-    return posterior_mean(counts, prior.alpha(variable, len(counts)))
+    return posterior_mean(counts, prior.pseudo_count(variable, len(counts)))
 
 
 def normalised(scores: Floats) -> Floats:
@@ -282,8 +281,7 @@ class LinkMaker:
     @cached_property
     def _prior(self) -> Prior:
         """That of naive Bayes."""
-        prior: Prior = self.prototype._dirichlet
-        return prior
+        return as_prior(self.prototype.prior)
 
     @cached_property
     def _counts(self) -> Floats:

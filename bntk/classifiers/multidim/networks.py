@@ -15,13 +15,10 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.base import _leaning
 from bntk.classifiers.multidim.base import MultiBayesClassifier
-from bntk.classifiers.prior_option import backoff_of, dirichlet_of
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import fit
-from bntk.learning.priors import Backoff, Prior
 from bntk.learning.scores import Score
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import named as spaces
@@ -58,10 +55,15 @@ class MDBNC(MultiBayesClassifier):
         than 40 classes by hill climbing); the parents of each feature among the classes by trying all sets (or, for
         very many, by the best step at a time); and the feature subgraph given these, by turns until nothing is gained.
         A name or an object is one search in :func:`bntk.spaces.mdbnc`.
-    loss, prior, numeric, n_bins, missing, unseen, max_entries, random_state, n_jobs
-        As for every classifier of several class variables, see :class:`MultiBayesClassifier`. By ``prior="backoff"``
-        tables with features as parents lean on those given the classes alone, see :class:`bntk.priors.Backoff`.
-        ``missing="em"`` estimates the tables from all observed cells by EM.
+    prior : float, "mle", "backoff" or Prior
+        The prior of the conditional probability tables. A number is added to every count (the Dirichlet parameter alpha
+        of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing. With ``"backoff"``, tables that have features as
+        parents are shrunk towards those given the classes alone, see :class:`bntk.priors.Backoff`.
+    missing : {"marginal", "em", "state"}
+        How missing features are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
+        table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values.
+        ``"state"``: missing is one more state of each feature that has missing values in the training rows. Labels may
+        be missing in ``fit``, too: a row then counts for each table in which it is complete.
 
     Attributes
     ----------
@@ -93,6 +95,7 @@ class MDBNC(MultiBayesClassifier):
     [(3000, 2), (3000, 2)]
     """
 
+    name = "mdbnc"
     class_shape: str = "dag"
     feature_shape: str = "forest"
     bridge: str = "discard"
@@ -108,14 +111,6 @@ class MDBNC(MultiBayesClassifier):
             raise ValueError(f"bridge must be 'all', 'optional' or 'discard', not {self.bridge!r}")
         super()._check_options()
 
-    @property
-    def _backoff(self) -> Backoff | None:
-        return backoff_of(self.prior)
-
-    @property
-    def _dirichlet(self) -> Prior:
-        return dirichlet_of(self.prior)
-
     def _learn(self, counter: TableCounter, n_features: int) -> None:
         space = spaces.mdbnc(
             counter.names[:n_features],
@@ -127,22 +122,7 @@ class MDBNC(MultiBayesClassifier):
         )
         self.search_ = self._find(counter, self.criterion, space, self.search)
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
-        network = fit(self.search_.dag, counter.table, self._dirichlet, weights=counter.weights, missing=missing)
-        self.network_ = self._backed_off(network, counter, n_features)
-
-    def _backed_off(self, network: BayesianNetwork, counter: TableCounter, n_features: int) -> BayesianNetwork:
-        """The network with tables that lean on those without features as parents, if that is asked for."""
-        features = {*network.dag.nodes[:n_features]}
-        from_classes = [arc for arc in network.dag.arcs if arc[0] not in features]
-        if self._backoff is None or len(from_classes) == len(network.dag.arcs):
-            return network
-        base = fit(DAG(network.dag.nodes, from_classes), counter, self._dirichlet)
-        rows = self._backoff.rows
-        cpts = [
-            cpt if len(cpt.parents) == len(simple.parents) else _leaning(cpt, rows * simple.values)
-            for cpt, simple in zip(network.cpts, base.cpts, strict=True)
-        ]
-        return BayesianNetwork(network.dag, cpts, prior=network.prior)
+        self.network_ = fit(self.search_.dag, counter, self._prior, missing=missing)
 
     def _learned(self) -> tuple[BayesianNetwork, None]:
         return self.network_, None

@@ -24,11 +24,6 @@ class BinaryRelevance(ComposedClassifier):
 
     Class variables may have more than two labels.
 
-    Parameters
-    ----------
-    estimator, n_jobs
-        See :class:`ComposedClassifier`.
-
     Attributes
     ----------
     estimators_ : list
@@ -47,6 +42,7 @@ class BinaryRelevance(ComposedClassifier):
     1   no    no
     """
 
+    name = "br"
     _state: ClassVar[dict[str, Any]] = {"_links": list[ChainLink]}
 
     def _learn(self, maker: LinkMaker) -> None:
@@ -79,11 +75,6 @@ class LabelPowerset(ComposedClassifier):
 
     A combination that was not seen has probability 0. Rows in which a label is missing are left out.
 
-    Parameters
-    ----------
-    estimator, n_jobs
-        See :class:`ComposedClassifier`.
-
     Attributes
     ----------
     estimator_ : classifier
@@ -101,6 +92,7 @@ class LabelPowerset(ComposedClassifier):
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
 
+    name = "lp"
     _state: ClassVar[dict[str, Any]] = {"combinations_": NDArray[np.int64], "_link": ChainLink}
 
     def _learn(self, maker: LinkMaker) -> None:

@@ -1,7 +1,7 @@
 """The fixed table of what a classifier file may hold: names in files, and the classes and functions that they mean.
 
-Nothing else is ever made from a file. Most are dataclasses and named tuples, which are their fields; the others say
-here what they are made of.
+Nothing else is ever made from a file, and nothing is imported because a file says so. Most are dataclasses and named
+tuples, which are their fields; the others say here what they are made of.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk import classifiers
+from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 from bntk.classifiers.averaged import Counts
 from bntk.classifiers.base import RowReader
-from bntk.classifiers.densities import Columns, Gaussian, Multinomial, OfKernels
+from bntk.classifiers.densities import Columns, Gaussian, KernelDensities, Multinomial
 from bntk.classifiers.features import Features
 from bntk.classifiers.kde import KernelDensity
 from bntk.classifiers.multidim.links import ConstantLink, EstimatorLink, NaiveLink
@@ -103,7 +103,7 @@ def kinds() -> dict[str, Kind]:
         "scores": [s for s in _public(scores) if issubclass(s, scores.Score) and not inspect.isabstract(s)],
         "search": [s for s in _public(search) if is_dataclass(s)],
         "space": [Group, Link],
-        "features": [Features, Columns, Gaussian, Multinomial, OfKernels, KernelDensity],
+        "features": [Features, Columns, Gaussian, Multinomial, KernelDensities, KernelDensity],
         "counts": [Counts],
         "labels": [Labels, ConstantLink, EstimatorLink, NaiveLink],
     }
@@ -124,16 +124,10 @@ def functions() -> dict[str, Callable[..., Any]]:
     return {f"spaces.{name}": f for name, f in public if f.__module__ == spaces.__name__ and not name.startswith("_")}
 
 
-@cache
 def classifier_classes() -> dict[str, type[RowReader]]:
-    """The public classifiers."""
-    found = (getattr(classifiers, name) for name in classifiers.__all__)
-    return {cls.__name__: cls for cls in found if issubclass(cls, RowReader) and not _is_base(cls)}
-
-
-def _is_base(cls: type) -> bool:
-    """Whether a class leaves something to those below it."""
-    return any(getattr(getattr(cls, name, None), "__isabstractmethod__", False) for name in dir(cls))
+    """The classifiers: those of the package, and those with a name that this process has defined."""
+    of_users = CLASSIFIERS.of_users() | MULTI_CLASSIFIERS.of_users()
+    return of_users | CLASSIFIERS.load() | MULTI_CLASSIFIERS.load()
 
 
 def state_types(cls: type[RowReader]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from bntk.data.variable import Variable
 from bntk.errors import ParseError
 from bntk.io.json_network import read_network, read_variable
 from bntk.io.json_text import shown
+from bntk.learning.priors import Prior
 from bntk.network import BayesianNetwork
 
 _MAX_DEPTH = 60
@@ -204,9 +205,10 @@ class Reader:
         except ParseError as error:
             self.fail(path, error.message)
         prior = self.value(entry["prior"], f"{path}.prior", depth)
-        if prior is not None and not hasattr(prior, "alpha"):
+        if prior is not None and not isinstance(prior, Prior):
             self.fail(f"{path}.prior", f"{shown(prior)} is no prior")
-        return BayesianNetwork(network.dag, network.cpts, prior=prior, positions=network.positions)
+        parts = {"prior_counts": network.prior_counts, "positions": network.positions}
+        return BayesianNetwork._trusted(network.dag, network.cpts, prior=prior, **parts)
 
     def _read_object(self, entry: Any, path: str, depth: int) -> Any:
         name = entry["object"]

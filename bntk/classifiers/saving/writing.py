@@ -66,7 +66,7 @@ class Writer:
         if classifier_classes().get(cls.__name__) is not cls:
             raise DataError(
                 f"{cls.__name__} is no classifier of this package, so a file cannot say how it predicts; use one of "
-                f"{', '.join(classifier_classes())}"
+                f"{', '.join(classifier_classes())}, or derive a class from one of these and give it a name of its own"
             )
         given = classifier.get_params(deep=False)
         params = {name: self._parameter(cls, name, given[name]) for name in parameter_types(cls)}

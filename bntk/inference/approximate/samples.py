@@ -3,21 +3,51 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bntk.data.table import Table
+from bntk.inference.engines import Floats
 from bntk.inference.evidence import Findings
 from bntk.inference.results import Distribution
 
-Floats = NDArray[np.float64]
+
+@dataclass(frozen=True, eq=False)
+class Sample(ABC):
+    """Rows that were drawn given findings, by whatever way."""
+
+    table: Table
+    findings: Findings
+
+    def marginal(self, name: str) -> Distribution:
+        """The estimated posterior of one variable."""
+        at = self.table.index(name)
+        return Distribution([self.table.variables[at]], self.estimate([at]), self.findings.text)
+
+    def estimate(self, at: Sequence[int]) -> Floats:
+        """The estimated joint posterior of variables by position: the share of the rows that has each joint state."""
+        shape = tuple(self.table.variables[v].n_states for v in at)
+        codes = [self.table.codes[v] for v in at]
+        joint = codes[0] if len(at) == 1 else np.ravel_multi_index(codes, shape)
+        counts = np.bincount(joint, self._weights, minlength=math.prod(shape)).reshape(shape)
+        return np.asarray(counts / max(counts.sum(), 1e-300), dtype=float)
+
+    @property
+    @abstractmethod
+    def _weights(self) -> Floats | None:
+        """Of the rows; None when they are equal."""
+
+    @abstractmethod
+    def standard_error(self, name: str) -> Floats:
+        """Of the estimated probability of each state."""
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedSample:
+class WeightedSample(Sample):
     """Rows with weights, from :func:`bntk.inference.approximate.sampling.likelihood_weighting`.
 
     Attributes
@@ -28,8 +58,6 @@ class WeightedSample:
         Of each row; -inf for a row that is impossible given the evidence.
     """
 
-    table: Table
-    findings: Findings
     log_weights: Floats
 
     @cached_property
@@ -37,6 +65,10 @@ class WeightedSample:
         """The weights, with sum one."""
         scaled = np.exp(self.log_weights - self.log_weights.max())
         return np.asarray(scaled / scaled.sum())
+
+    @property
+    def _weights(self) -> Floats:
+        return self.weights
 
     @cached_property
     def effective_size(self) -> float:
@@ -49,26 +81,17 @@ class WeightedSample:
         top = float(self.log_weights.max())
         return top + math.log(float(np.exp(self.log_weights - top).mean()))
 
-    def marginal(self, name: str) -> Distribution:
-        """The estimated posterior of one variable."""
-        at = self.table.index(name)
-        return Distribution([self.table.variables[at]], self._estimate(at), self.findings.text)
-
     def standard_error(self, name: str) -> Floats:
         """Of the estimated probability of each state, from the squared weights (the delta method)."""
         at = self.table.index(name)
-        p, squares = self._estimate(at), np.square(self.weights)
+        p, squares = self.estimate([at]), np.square(self.weights)
         here = np.bincount(self.table.codes[at], squares, minlength=p.size)
         elsewhere = np.maximum(squares.sum() - here, 0.0)  # rounding must not make it negative
         return np.sqrt(here * (1 - p) ** 2 + elsewhere * p**2)
 
-    def _estimate(self, at: int) -> Floats:
-        card = self.table.variables[at].n_states
-        return np.asarray(np.bincount(self.table.codes[at], self.weights, minlength=card), dtype=float)
-
 
 @dataclass(frozen=True, eq=False)
-class ChainSample:
+class ChainSample(Sample):
     """Rows of Markov chains, one chain after another, from :func:`bntk.inference.approximate.sampling.gibbs`.
 
     Attributes
@@ -80,15 +103,12 @@ class ChainSample:
         True when tables of the network have zeros, so that a chain may not reach every possible state.
     """
 
-    table: Table
-    findings: Findings
     chains: int
     may_be_stuck: bool
 
-    def marginal(self, name: str) -> Distribution:
-        """The estimated posterior of one variable."""
-        at = self.table.index(name)
-        return Distribution([self.table.variables[at]], self._estimate(at), self.findings.text)
+    @property
+    def _weights(self) -> None:
+        return None
 
     def standard_error(self, name: str) -> Floats:
         """Of the estimated probability of each state, by batch means; NaN when the chains are too short."""
@@ -100,17 +120,13 @@ class ChainSample:
         NaN when the variable has one and the same state in all rows.
         """
         at = self.table.index(name)
-        p, variance = self._estimate(at), self._long_run_variance(at)
+        p, variance = self.estimate([at]), self._long_run_variance(at)
         seen = (p > 0) & (p < 1)
         if not seen.any() or np.isnan(variance).any():
             return math.nan
         n = float(self.table.n_rows)
         ratios = [spread / long for spread, long in zip((p * (1 - p))[seen], variance[seen], strict=True) if long > 0]
         return n * min([1.0, *map(float, ratios)])
-
-    def _estimate(self, at: int) -> Floats:
-        card = self.table.variables[at].n_states
-        return np.bincount(self.table.codes[at], minlength=card) / max(self.table.n_rows, 1)
 
     def _long_run_variance(self, at: int) -> Floats:
         """n times the variance of a mean over n rows, from the means of batches about the square root of a chain long.

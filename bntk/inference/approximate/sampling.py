@@ -16,7 +16,6 @@ J. Pearl (1987). Evidential reasoning using stochastic simulation of causal mode
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,18 +23,16 @@ from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.data.table import Table, code_dtype
-from bntk.errors import DataError, ImpossibleEvidence, TooLargeError
+from bntk.errors import DataError, ImpossibleEvidence
+from bntk.inference import choose
 from bntk.inference.approximate.samples import ChainSample, WeightedSample
+from bntk.inference.elimination.flat import FlatFamilies, flat_families, flat_tables, network_families
+from bntk.inference.engines import Floats, Ints
 from bntk.inference.evidence import Findings, Given, read_findings
-from bntk.inference.flat import FlatFamilies, flat_families, flat_tables
+from bntk.inference.exact.program import compile_network
 from bntk.network import BayesianNetwork
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 _WORD = 2**64 - 1
-#: Entries of the conditional tables that exact sampling given evidence may store.
-MAX_SAMPLING_ENTRIES = 1 << 25
 #: Rows among which chains look for a possible start.
 START_ROWS = 1 << 14
 
@@ -87,12 +84,12 @@ def forward_sample(network: BayesianNetwork, n: int, seed: int) -> Table:
     """
     if "cumulative" not in network._cache:
         network._cache["cumulative"] = flat_tables(network, _cumulative)
-    return _draw(network, flat_families(network), network._cache["cumulative"], _topological(network), n, seed)
+    return _draw(network, network_families(network), network._cache["cumulative"], _topological(network), n, seed)
 
 
 def likelihood_weighting(
     network: BayesianNetwork,
-    given: Given | None = None,
+    given: Given | Findings | None = None,
     n: int = 10_000,
     seed: int = 0,
     *,
@@ -127,7 +124,7 @@ def likelihood_weighting(
 
 def gibbs(
     network: BayesianNetwork,
-    given: Given | None = None,
+    given: Given | Findings | None = None,
     n: int = 10_000,
     *,
     burn_in: int = 200,
@@ -187,10 +184,9 @@ def _draw(
     codes = np.zeros((len(network.cpts), n), dtype=code_dtype(network.variables))
     children = families.members[families.starts[1:] - 1]
     keys = _keys(seed, len(network.cpts))[children]
-    flat = (families.starts, families.members, families.strides, families.offsets, families.cards)
 
     def work(span: tuple[int, int]) -> None:
-        fill(codes, order, *flat, cumulative, keys, *span)
+        fill(codes, order, *families, cumulative, keys, *span)
 
     run_parallel(work, spans(n, n_threads(), multiple=4096))
     return Table.from_codes(codes, network.variables)
@@ -229,10 +225,9 @@ def _weighted_rows(network: BayesianNetwork, findings: Findings, n: int, seed: i
     tables = []
     for node, cpt in enumerate(network.cpts):
         matrix = cpt.matrix * findings.vectors[node] if node in findings.vectors else cpt.matrix
-        sums = matrix.sum(axis=1, keepdims=True)
-        tables.append(_cumulative(np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0)).ravel())
+        tables.append(_cumulative(_normalised(matrix)).ravel())
     cumulative = np.concatenate([np.empty(0), *tables])
-    table = _draw(network, flat_families(network), cumulative, _topological(network), n, seed)
+    table = _draw(network, network_families(network), cumulative, _topological(network), n, seed)
     return WeightedSample(table, findings, _log_weights(network, findings, table))
 
 
@@ -264,19 +259,13 @@ def _no_possible_row(network: BayesianNetwork, findings: Findings, n: int) -> Ex
 
 def _sample_cliques(network: BayesianNetwork, findings: Findings, n: int, seed: int) -> Table:
     """Draw from the calibrated junction tree: each clique's new variables given what it shares with its parent."""
-    from bntk.inference.exact.program import compile_network
-
     calibrated = compile_network(network).calibrate(findings.vectors)
     if calibrated.log_z == -math.inf:
         raise ImpossibleEvidence(findings.texts.values(), minimal=False)
     cliques = calibrated.open_cliques()
     cards = [variable.n_states for variable in network.variables]
     entries = sum(math.prod(cards[v] for v in (*shared, *fresh)) for shared, fresh in cliques)
-    if entries > MAX_SAMPLING_ENTRIES:
-        raise TooLargeError(
-            f"drawing exactly given {findings.text} needs tables of {entries:,} entries, over the limit of "
-            f"{MAX_SAMPLING_ENTRIES:,}; use likelihood_weighting or gibbs"
-        )
+    choose.refuse_sampling(entries, findings.text)
     members, tables = [], []
     for shared, fresh in cliques:
         joint = calibrated.joint((*shared, *fresh))
@@ -288,24 +277,15 @@ def _sample_cliques(network: BayesianNetwork, findings: Findings, n: int, seed: 
         if variable not in drawn:  # observed
             members.append((variable,))
             tables.append(calibrated.marginal(variable))
-    return _draw(network, *_conditional_families(members, tables), np.arange(len(members)), n, seed)
+    cumulative = np.concatenate([np.empty(0), *(_cumulative(_normalised(table)).ravel() for table in tables)])
+    return _draw(network, flat_families(members, cards), cumulative, np.arange(len(members)), n, seed)
 
 
-def _conditional_families(members: Sequence[tuple[int, ...]], tables: Iterable[Floats]) -> tuple[FlatFamilies, Floats]:
-    """Tables of joint probabilities as flat families, the last variable of each given the others; cumulative tables."""
-    strides: list[int] = []
-    offsets, cards, cumulative = [0], [], [np.empty(0)]
-    for table in tables:
-        table = np.ascontiguousarray(table)
-        matrix = table.reshape(-1, table.shape[-1])
-        sums = matrix.sum(axis=1, keepdims=True)
-        cumulative.append(_cumulative(matrix / np.where(sums > 0, sums, 1.0)).ravel())
-        strides += [step // table.itemsize for step in table.strides]
-        offsets.append(offsets[-1] + table.size)
-        cards.append(table.shape[-1])
-    starts = np.cumsum([0, *map(len, members)])
-    columns = (starts, [v for family in members for v in family], strides, offsets[:-1], cards)
-    return FlatFamilies(*(np.array(column, dtype=np.int64) for column in columns)), np.concatenate(cumulative)
+def _normalised(table: Floats) -> Floats:
+    """The distributions of the last variable given the others, one in each line; zeros where there is none."""
+    matrix = table.reshape(-1, table.shape[-1])
+    sums = matrix.sum(axis=1, keepdims=True)
+    return np.divide(matrix, sums, out=np.zeros_like(matrix), where=sums > 0)
 
 
 # ---- Gibbs -----------------------------------------------------------------------------------------------------------
@@ -316,7 +296,7 @@ def _run_chains(
 ) -> None:
     from bntk.inference.approximate.sampling_kernels import gibbs_chain
 
-    flat = flat_families(network)
+    flat = network_families(network)
     starts = _chain_starts(network, findings, chains, seed)
     observed = findings.observed
     free = np.array([v for v in _topological(network).tolist() if v not in observed], dtype=np.int64)
@@ -327,7 +307,7 @@ def _run_chains(
     likelihood = np.ones(int(flat.cards.sum()))
     for v, vector in findings.vectors.items():
         likelihood[state_start[v] : state_start[v] + vector.size] = vector
-    fixed = (free, flat.starts, flat.members, flat.strides, flat.offsets, flat.cards, flat_tables(network, np.asarray))
+    fixed = (free, *flat, flat_tables(network, np.asarray))
     around = (near_start, near, state_start, likelihood, _keys(seed + 1, flat.cards.size))
     length = codes.shape[1] // chains
 

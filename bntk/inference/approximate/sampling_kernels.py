@@ -2,7 +2,7 @@
 """Numba kernels of sampling. Arrays are trusted: callers have checked them.
 
 Random numbers are functions of a key and a counter (SplitMix64), not of what was drawn before: cells can be drawn in
-any order and by any number of threads. Families are laid out as in :mod:`bntk.inference.flat`.
+any order and by any number of threads. Families are laid out as in :mod:`bntk.inference.elimination.flat`.
 """
 
 from __future__ import annotations

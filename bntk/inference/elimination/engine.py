@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
-from bntk.errors import TooLargeError
+from bntk.inference import choose
+from bntk.inference.elimination.flat import FlatFamilies, flat_tables, lines_of, network_families, strides_of
+from bntk.inference.engines import Codes, Floats
 from bntk.inference.exact.program import compile_network
 from bntk.network import BayesianNetwork
 
-#: What a row may cost here, in nanoseconds or so, before a junction tree is asked what it would cost there.
-QUICK = 1 << 11
-#: What a row may cost at most; the rest is left to a junction tree.
-MOST = 1 << 18
-#: For fewer rows than this, no junction tree is compiled unless they cost more than the most.
-FEW_ROWS = 256
-#: Families with zeros are looked up in a table with a state for missing cells, if it has at most so many entries.
-MOST_MARKS = 1 << 16
 #: Rows that one piece of counting has, whatever the number of threads.
 ROWS_A_PIECE = 1024
-
-Codes = NDArray[Any]
-Floats = NDArray[np.float64]
 
 
 class Answer(NamedTuple):
@@ -47,21 +39,23 @@ def log_joint_by_elimination(network: BayesianNetwork, codes: Codes, target: int
 
 def _within_budget(network: BayesianNetwork, codes: Codes, target: int | None, normalise: bool) -> Answer:
     """The rows that cost little at once; of the others those that a junction tree would not answer faster."""
-    answer = _scores(network, codes, target, QUICK, normalise)
+    answer = _scores(network, codes, target, choose.first_budget(), normalise)
     left = np.flatnonzero(answer.too_large)
-    budget = MOST if left.size < FEW_ROWS else min(MOST, junction_tree_cost(network))
-    if left.size and budget > QUICK:
+    budget = second_budget(left.size, lambda: junction_tree_cost(network))
+    if budget is not None:
         again = _scores(network, np.take(codes, left, axis=1), target, budget, normalise)
         answer.values[left], answer.too_large[left] = again
     return answer
 
 
+def second_budget(n_left: int, tree_cost: Callable[[], int]) -> int | None:
+    """What the rows that are left may cost; the cost in a junction tree is asked for if there are many of them."""
+    return choose.second_budget(n_left, tree_cost() if choose.compares_with_tree(n_left) else None)
+
+
 def junction_tree_cost(network: BayesianNetwork) -> int:
     """About how many nanoseconds a row takes in a junction tree of the whole network."""
-    try:
-        return compile_network(network).plan.total_entries
-    except TooLargeError:
-        return MOST
+    return compile_network(network, max_entries=math.inf).plan.total_entries
 
 
 def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: int, normalise: bool) -> Answer:
@@ -93,7 +87,7 @@ class ExpectedCounts:
     Parameters
     ----------
     families : Families
-        See :func:`flat_families`; with any numbers in its tables.
+        See :func:`families_around`; with any numbers in its tables.
     codes : array of int, shape (n_variables, n_rows)
     weights : array
         A non-negative weight for each row.
@@ -139,34 +133,23 @@ class ExpectedCounts:
 def families_of(network: BayesianNetwork) -> Any:
     """The families of a network for the kernels, made once."""
     if "elimination" not in network._cache:
-        cards = [cpt.child.n_states for cpt in network.cpts]
-        order, parents = network.dag.topological_indices, network.dag.parent_indices
-        network._cache["elimination"] = flat_families(cards, order, parents, [cpt.values for cpt in network.cpts])
+        tables = flat_tables(network, np.asarray)
+        network._cache["elimination"] = families_around(
+            network_families(network), network.dag.topological_indices, tables
+        )
     return network._cache["elimination"]
 
 
-def flat_families(
-    cards: Sequence[int], order: Iterable[int], parents: Sequence[Sequence[int]], tables: Sequence[Floats]
-) -> Any:
-    """Families as arrays, from tables with an axis for each parent and then the child's."""
+def families_around(flat: FlatFamilies, order: Iterable[int], tables: Floats) -> Any:
+    """Families for the kernels, one for each variable, listed around each variable: its own, those of its children."""
     from bntk.inference.elimination.elimination_kernels import Families
 
-    around: list[list[int]] = [[] for _ in cards]
-    begins = np.cumsum([0, *(table.size for table in tables)]).tolist()
-    lines = []
-    for v, above in enumerate(parents):
-        family = (*above, v)
-        strides = _strides([cards[u] for u in family])
-        lines.append(
-            [v, begins[v], len(family), *(number for pair in zip(family, strides, strict=True) for number in pair)]
-        )
-    for v, line in enumerate(lines):
-        around[v] += line
-    for v, above in enumerate(parents):
-        for parent in above:
-            around[parent] += lines[v]
-    flat = np.concatenate([np.empty(0), *(np.asarray(table, dtype=float).ravel() for table in tables)])
-    return Families(_ints(cards), _ints(order), _starts(around), _joined(around), flat)
+    lines = lines_of(flat)
+    around = [list(line) for line in lines]
+    for line in lines:
+        for parent in line[3:-2:2]:
+            around[parent] += line
+    return Families(_ints(flat.cards), _ints(order), _starts(around), _joined(around), tables)
 
 
 def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool) -> tuple[Any, Any]:
@@ -182,7 +165,7 @@ def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool)
         others = [v for v in range(len(families)) if v not in with_target]
         with_zeros = [v for v in others if (network.cpts[v].values == 0).any()]
         upwards = reversed(network.dag.topological_indices)
-        marked = [v for v in upwards if v in with_zeros and _extended_size(network.cpts[v].values) <= MOST_MARKS]
+        marked = [v for v in upwards if v in with_zeros and choose.marks_zeros(network.cpts[v].values.shape)]
         looked_up = others if all_families else [v for v in with_zeros if v not in marked]
         lookups = _flat_lookups(network, at, families, sorted(with_target + looked_up))
         network._cache[key] = lookups, _flat_supports(network, families, [] if all_families else marked)
@@ -202,7 +185,7 @@ def _flat_lookups(
         values = network.cpts[v].values
         if target in families[v]:
             values = np.moveaxis(values, families[v].index(target), -1)
-        strides.append(_strides(values.shape)[: len(members[len(strides)])])
+        strides.append(strides_of(values.shape)[: len(members[len(strides)])])
         tables.append(values.ravel())
     with np.errstate(divide="ignore"):
         log_tables = np.log(np.concatenate(tables))
@@ -227,7 +210,7 @@ def _flat_supports(network: BayesianNetwork, families: Sequence[Sequence[int]], 
         _ints(chosen),
         _starts(members),
         _joined(members),
-        _joined([_strides(table.shape) for table in tables]),
+        _joined([strides_of(table.shape) for table in tables]),
         _ints(np.cumsum([0, *(table.size for table in tables)])[:-1]),
         np.concatenate([np.empty(0, np.uint8), *(table.ravel() for table in tables)]),
     )
@@ -240,10 +223,6 @@ def _what_it_says(values: Floats) -> NDArray[np.uint8]:
         some = np.concatenate([some, some.any(axis=axis, keepdims=True)], axis=axis)
         every = np.concatenate([every, every.all(axis=axis, keepdims=True)], axis=axis)
     return some.astype(np.uint8) + every
-
-
-def _extended_size(values: Floats) -> float:
-    return float(np.prod([length + 1.0 for length in values.shape]))
 
 
 def _work(families: Any, width: int, budget: int) -> tuple[Any, Any]:
@@ -290,10 +269,6 @@ def _read_only(codes: Codes) -> Codes:
     view = np.ascontiguousarray(codes).view()
     view.flags.writeable = False
     return view
-
-
-def _strides(shape: Sequence[int]) -> list[int]:
-    return [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
 
 
 def _ints(numbers: Any) -> NDArray[np.int32]:

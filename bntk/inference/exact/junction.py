@@ -16,11 +16,14 @@ import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bntk.graph.triangulation import best_elimination_order, clique_tree
 from bntk.graph.undirected import UndirectedGraph
+from bntk.inference.engines import Floats
 
 #: Children of a clique after which a further one hangs on a sibling, even on a larger one. The product of very many
 #: messages at one clique would underflow; along a chain they are rescaled one by one.
@@ -74,8 +77,9 @@ class JunctionTree:
         return math.prod(self.cards[variable] for variable in scope)
 
     def open_sizes(self, known: Container[int]) -> list[int]:
-        """The number of entries of each clique when some variables are known."""
-        return [self.entries(v for v in clique if v not in known) for clique in self.cliques]
+        """The number of entries of each clique when some variables are known; none where all are."""
+        open_ones = ([v for v in clique if v not in known] for clique in self.cliques)
+        return [self.entries(clique) if clique else 0 for clique in open_ones]
 
     def with_known(self, scopes: Iterable[Scope], known: frozenset[int]) -> JunctionTree:
         """This tree of the other variables, with known ones added to the cliques so that these have the scopes.
@@ -95,6 +99,14 @@ class JunctionTree:
             return 0
         found = frozenset.intersection(*(self.cliques_of[variable] for variable in scope))
         return min(found, key=lambda number: (self.sizes[number], number), default=-1)
+
+    def clique_with(self, variables: Sequence[int]) -> int:
+        """As :meth:`smallest_clique`, for variables that must share one."""
+        clique = self.smallest_clique(tuple(variables))
+        if clique < 0:
+            scope = tuple(variables)
+            raise ValueError(f"the variables {scope} share no clique; compile with must_share=[{scope}]")
+        return clique
 
     def rooted_at(self, root: int) -> JunctionTree:
         """The same tree with another root, and so with other clique numbers."""
@@ -242,7 +254,7 @@ class Output:
 
 
 @dataclass
-class Layout:
+class MessageLayout:
     """Where each table of a tree begins in one buffer: likelihood vectors, messages up and down, outputs.
 
     ``begin`` leaves room for other tables in front. The message up from the root has the scope ``root_scope``.
@@ -325,3 +337,23 @@ def homes(tree: JunctionTree, scopes: Iterable[Scope]) -> list[list[int]]:
     for position, scope in enumerate(scopes):
         rows[tree.smallest_clique(scope)].append(position)
     return rows
+
+
+def clique_products(
+    tree: JunctionTree, orders: Iterable[Scope], factors: Sequence[tuple[Scope, Floats]]
+) -> list[Floats]:
+    """The product of the factors at each clique, with axes in the orders given."""
+    products = []
+    for clique, members in zip(orders, homes(tree, [scope for scope, _ in factors]), strict=True):
+        product = np.ones([tree.cards[v] for v in clique])
+        for member in members:
+            product *= expanded(factors[member][1], factors[member][0], clique)
+        products.append(product)
+    return products
+
+
+def expanded(values: NDArray[Any], scope: Scope, larger: Scope) -> NDArray[Any]:
+    """A table over some of the variables with the axes of a larger scope, of length one where it has none."""
+    order = sorted(range(len(scope)), key=lambda a: larger.index(scope[a]))
+    shape = [values.shape[scope.index(v)] if v in scope else 1 for v in larger]
+    return values.transpose(order).reshape(shape)

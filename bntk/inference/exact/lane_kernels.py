@@ -139,8 +139,9 @@ def _send_down(data, up, down, size, total):
 
 
 @njit(**INNER)
-def run_lanes(codes, first, end, cards, vector, collecting, distributing, messages, outward, maximise, work):
+def run_lanes(codes, first, end, passes, outward, maximise, work):
     """Both passes (or with ``outward`` false the one to the root) for one block of rows; logs are left in ``work``."""
+    cards, vector, collecting, distributing, messages = passes
     data, chosen, active, used, weights, product, logs = work
     load_rows(codes, first, end, vector, cards, data, active)
     data[vector[-1] :] = 0.0  # messages and outputs come after the vectors
@@ -162,16 +163,14 @@ def run_lanes(codes, first, end, cards, vector, collecting, distributing, messag
 
 
 @njit(cache=True, nogil=True)
-def run_block(
-    codes, begin, end, cards, vector, collecting, distributing, messages, outward, maximise, tables, out, log_z, work
-):
+def run_block(codes, begin, end, passes, outward, maximise, tables, out, log_z, work):
     """All rows begin..end: normalised tables (place, size, column of ``out``) and log probabilities.
 
     A row without probability has NaN in its tables and -inf for its log.
     """
-    data, logs = work[0], work[6]
+    data, logs, messages = work[0], work[6], passes[4]
     for first in range(begin, end, LANES):
-        run_lanes(codes, first, end, cards, vector, collecting, distributing, messages, outward, maximise, work)
+        run_lanes(codes, first, end, passes, outward, maximise, work)
         for lane in range(min(LANES, end - first)):
             log_z[first + lane] = _log_total(data, messages, lane, logs)
         for k in range(tables.shape[0]):
@@ -194,58 +193,13 @@ def _log_total(data, messages, lane, logs):
 
 
 @njit(cache=True, nogil=True)
-def count_block(
-    codes,
-    begin,
-    end,
-    cards,
-    vector,
-    collecting,
-    distributing,
-    messages,
-    outward,
-    maximise,
-    row_weights,
-    tables,
-    counts,
-    work,
-):
-    """Add the distributions of the tables given each row, weighted, to ``counts``; returns the log-likelihood."""
-    data, logs = work[0], work[6]
-    scales = np.empty(LANES)
-    log_likelihood = 0.0
-    for first in range(begin, end, LANES):
-        run_lanes(codes, first, end, cards, vector, collecting, distributing, messages, outward, maximise, work)
-        n = min(LANES, end - first)
-        for lane in range(n):
-            if row_weights[first + lane] > 0.0:
-                log_likelihood += row_weights[first + lane] * _log_total(data, messages, lane, logs)
-        for k in range(tables.shape[0]):
-            place, size, column = tables[k, 0], tables[k, 1], tables[k, 2]
-            scales[:] = 0.0
-            for i in range(size):
-                for lane in range(LANES):
-                    scales[lane] += data[place + i, lane]
-            for lane in range(LANES):
-                used = lane < n and scales[lane] > 0.0
-                scales[lane] = row_weights[first + lane] / scales[lane] if used else 0.0
-            for i in range(size):
-                total = 0.0
-                for lane in range(LANES):
-                    total += data[place + i, lane] * scales[lane]
-                counts[column + i] += total
-    return log_likelihood
-
-
-@njit(cache=True, nogil=True)
-def explain_block(
-    codes, begin, end, cards, vector, collecting, distributing, messages, outward, maximise, trace, log_top, work
-):
+def explain_block(codes, begin, end, passes, outward, maximise, trace, log_top, work):
     """Fill in the most probable completion of each row, traced back through the choices made at every clique."""
     chosen, logs = work[1], work[6]
+    cards, _, collecting, _, messages = passes
     entries = np.zeros(messages.up.size, np.int64)
     for first in range(begin, end, LANES):
-        run_lanes(codes, first, end, cards, vector, collecting, distributing, messages, outward, maximise, work)
+        run_lanes(codes, first, end, passes, outward, maximise, work)
         for lane in range(min(LANES, end - first)):
             log_top[first + lane] = logs[lane]
             if logs[lane] == -np.inf:

@@ -9,12 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk._threads import run_parallel, spans
-from bntk.inference.exact.junction import JunctionTree, Layout, Output, Scope, Visit, homes
-from bntk.inference.exact.strided import Floats, Ints, expanded, flat_messages, result_tables
-
-#: Rows that one piece of work has, whatever the number of threads.
-ROWS_A_PIECE = 1024
+from bntk.inference.engines import Codes, Floats, Ints
+from bntk.inference.exact.junction import (
+    JunctionTree,
+    MessageLayout,
+    Output,
+    Scope,
+    Visit,
+    clique_products,
+    expanded,
+)
+from bntk.inference.exact.strided import flat_messages
+from bntk.inference.exact.strided_rows import Span, TreeRows
 
 
 class Trace(NamedTuple):
@@ -28,18 +34,10 @@ class Trace(NamedTuple):
     strides: Ints
 
 
-class LaneEngine:
-    """A rooted tree with the outputs that are asked for, ready for :mod:`bntk.inference.exact.lane_kernels`.
+class LaneEngine(TreeRows):
+    """Several rows side by side, by :mod:`bntk.inference.exact.lane_kernels`."""
 
-    Parameters
-    ----------
-    tree : JunctionTree
-    factors : sequence of (scope, table)
-    root_scope : tuple of int
-        The axes of a table over variables of the root that the pass to the root ends in; a single number by default.
-    outputs : sequence of Output
-        Tables that the pass outwards writes; without any, there is only the pass to the root.
-    """
+    rows_a_piece = 1024
 
     def __init__(
         self,
@@ -60,49 +58,15 @@ class LaneEngine:
         vector = np.array([*self.layout.vector, self.cards.sum()], dtype=np.int64)
         self._passes = (self.cards, vector, self.collecting, self.distributing, self.messages)
 
-    # ---- answers ---------------------------------------------------------------------------------------------
-
-    def run(self, codes: NDArray[Any]) -> tuple[Floats, Floats]:
-        """The normalised outputs of each row side by side (or the root's table), and the log probabilities."""
+    def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None:
         from bntk.inference.exact.lane_kernels import run_block
 
-        tables = result_tables(self.layout)
-        out = np.empty((codes.shape[1], int(tables[:, 1].sum())))
-        log_z = np.empty(codes.shape[1])
+        run_block(codes, *span, self._passes, self.outward, False, tables, out, log_z, self._work())
 
-        def work(span: tuple[int, int]) -> None:
-            run_block(codes, *span, *self._passes, self.outward, False, tables, out, log_z, self._work())
-
-        run_parallel(work, pieces_of(codes, ROWS_A_PIECE))
-        return out, log_z
-
-    def count(self, codes: NDArray[Any], weights: Floats) -> tuple[Floats, float]:
-        """The sum over rows of the distributions of the outputs, weighted, and the log-likelihood."""
-        from bntk.inference.exact.lane_kernels import count_block
-
-        tables = result_tables(self.layout)
-
-        def work(span: tuple[int, int]) -> tuple[Floats, float]:
-            counts = np.zeros(int(tables[:, 1].sum()))
-            return counts, count_block(codes, *span, *self._passes, True, False, weights, tables, counts, self._work())
-
-        pieces = run_parallel(work, pieces_of(codes, ROWS_A_PIECE))
-        counts = np.sum([np.zeros(int(tables[:, 1].sum())), *(piece for piece, _ in pieces)], axis=0)
-        return counts, float(sum(log_z for _, log_z in pieces))
-
-    def explain(self, codes: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
-        """The most probable states of all variables in each row, and the log of their probability."""
+    def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         from bntk.inference.exact.lane_kernels import explain_block
 
-        filled, log_top = codes.copy(), np.empty(codes.shape[1])
-
-        def work(span: tuple[int, int]) -> None:
-            explain_block(filled, *span, *self._passes, False, True, self._trace, log_top, self._work())
-
-        run_parallel(work, pieces_of(codes, ROWS_A_PIECE))
-        return filled, log_top
-
-    # ---- parts -----------------------------------------------------------------------------------------------
+        explain_block(codes, *span, self._passes, False, True, self._trace, log_top, self._work())
 
     def _work(self) -> tuple[Any, ...]:
         """Working memory of one piece."""
@@ -135,7 +99,7 @@ class LaneEngine:
 class Shape(NamedTuple):
     """What an engine has whatever the numbers in its factors are; the values of its passes are empty."""
 
-    layout: Layout
+    layout: MessageLayout
     visits: list[Visit]
     collecting: Any
     distributing: Any
@@ -148,7 +112,7 @@ def _shape(tree: JunctionTree, root_scope: Scope, outputs: tuple[Output, ...], p
 
     ``possible`` has the positions of the possible entries of each clique.
     """
-    layout = Layout(tree, root_scope=root_scope, outputs=outputs)
+    layout = MessageLayout(tree, root_scope=root_scope, outputs=outputs)
     places = [np.frombuffer(positions, dtype=np.int64) for positions in possible]
     none: list[list[Any]] = [[] for _ in tree.cliques]
     visits = layout.collect(none)
@@ -159,16 +123,9 @@ def _shape(tree: JunctionTree, root_scope: Scope, outputs: tuple[Output, ...], p
 
 def _clique_entries(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> list[tuple[Ints, Floats]]:
     """For each clique the positions of its possible entries, and the products of its factors there."""
-    entries = []
-    for variables, members in zip(tree.cliques, homes(tree, [scope for scope, _ in factors]), strict=True):
-        clique = tuple(sorted(variables))  # then the first of equally probable entries has the lowest states
-        product = np.ones([tree.cards[v] for v in clique])
-        for member in members:
-            scope, values = factors[member]
-            product *= expanded(values, scope, clique)
-        positions = np.flatnonzero(product)
-        entries.append((positions, product.ravel()[positions]))
-    return entries
+    orders = [tuple(sorted(clique)) for clique in tree.cliques]  # the first of equal entries has the lowest states
+    products = [product.ravel() for product in clique_products(tree, orders, factors)]
+    return [(positions, product[positions]) for product in products for positions in [np.flatnonzero(product)]]
 
 
 def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], possible: Sequence[Ints]) -> Any:
@@ -193,29 +150,3 @@ def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], possible: Sequence
     columns = [np.array(column, dtype=np.int64) for column in (table_start, n_reads, gates, place_start)]
     whole_places = np.concatenate([np.empty(0, np.int32), *places])
     return LaneVisits(entry_start, np.empty(0), columns[0], columns[1], columns[2], columns[3], whole_places)
-
-
-def pieces_of(codes: NDArray[Any], rows: int) -> list[tuple[int, int]]:
-    """Spans of rows that do not depend on the number of threads."""
-    return spans(codes.shape[1], -(-codes.shape[1] // rows), rows)
-
-
-def distinct_rows(codes: NDArray[Any]) -> tuple[Ints, Ints]:
-    """One row of each kind, and for every row which of them it is like.
-
-    Rows are told apart by a 64-bit hash; where two different rows share one (which no table is likely to show), all
-    rows count as distinct.
-    """
-    n = codes.shape[1]
-    everyone = np.arange(n)
-    if n < 2:
-        return everyone, everyone
-    key = np.zeros(n, dtype=np.uint64)
-    for column in codes:
-        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(29)
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    if first.size == n:
-        return everyone, everyone
-    same = all(np.array_equal(column, column[first[inverse]]) for column in codes)
-    return (first, inverse) if same else (everyone, everyone)

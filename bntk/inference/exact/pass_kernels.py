@@ -48,32 +48,18 @@ def finish_down(data, messages, k):
 
 
 @njit(cache=True, nogil=True)
-def run_pass(
-    data,
-    chosen,
-    visits,
-    messages,
-    begin,
-    end,
-    phase,
-    cards,
-    observed,
-    soft,
-    room_at,
-    room_end,
-    shifts,
-    scales,
-    maximise,
-):
-    """Visit the cliques end - 1 down to begin in the phase ``INWARD``, or begin to end - 1 in the others.
+def run_pass(data, chosen, visits, messages, span, state, room, shifts, scales, maximise):
+    """Visit the cliques end - 1 down to begin of the span in its phase ``INWARD``, or begin to end - 1 in the others.
 
     Inwards, what each sends is rescaled; returns False as soon as the evidence turns out to be impossible. ``OUTWARD``
     makes the messages down. ``ALONE`` leaves what is written as it is, and may write it elsewhere (``shifts``).
     """
+    begin, end, phase = span
+    cards, observed, soft = state
     w = scratch_for(visits, cards)
     for step in range(end - begin):
         k = end - 1 - step if phase == INWARD else begin + step
-        visit(data, chosen, visits, k, cards, observed, soft, room_at, room_end, shifts, w, maximise)
+        visit(data, chosen, visits, k, cards, observed, soft, room[0], room[1], shifts, w, maximise)
         if phase == INWARD:
             scales[k] = rescale(data, messages.up[k], messages.sizes[k])
             if scales[k] == 0.0:
@@ -152,14 +138,12 @@ def trace_back(chosen, visits, messages, cards, states):
 
 
 @njit(cache=True, nogil=True)
-def run_rows(
-    codes, begin, end, cards, collecting, distributing, messages, outward, maximise, tables, weights, out, log_z, data
-):
+def run_rows(codes, begin, end, passes, outward, maximise, tables, out, log_z, data):
     """The rows begin..end one by one: normalised tables (place, size, column) of each, and log probabilities.
 
-    With ``weights`` the tables are not written to rows of ``out`` but summed, weighted, into its first row. With
-    ``maximise`` the most probable states are written to ``codes`` instead. A row without probability has NaN tables.
+    With ``maximise`` the most probable states are written to ``codes`` instead. Impossible rows have NaN tables.
     """
+    cards, collecting, distributing, messages = passes
     room_at = data.size
     room_end = room_at
     if not maximise:
@@ -184,22 +168,9 @@ def run_rows(
         possible = True
         for phase in range(2 if outward else 1):  # one call in a loop, since the compiler copies the callee to each
             visits = collecting if phase == INWARD else distributing
+            span, state, room = (zero, n, phase), (cards, observed, soft), (room_at, room_end)
             possible = possible and run_pass(
-                data,
-                chosen,
-                visits,
-                messages,
-                zero,
-                n,
-                phase,
-                cards,
-                observed,
-                soft,
-                room_at,
-                room_end,
-                shifts,
-                scales,
-                maximise,
+                data, chosen, visits, messages, span, state, room, shifts, scales, maximise
             )
             if phase == INWARD and possible:
                 total = 1.0
@@ -221,9 +192,5 @@ def run_rows(
             for i in range(size):
                 total += data[place + i]
             factor = 1.0 / total if possible else np.nan
-            if weights.size == 0:
-                for i in range(size):
-                    out[row, column + i] = data[place + i] * factor
-            elif possible:
-                for i in range(size):
-                    out[0, column + i] += data[place + i] * factor * weights[row]
+            for i in range(size):
+                out[row, column + i] = data[place + i] * factor

@@ -1,9 +1,8 @@
 """A network, or any list of factors, compiled into a flat program: exact inference on a junction tree.
 
 A program is planned first: its cliques and their sizes are known before anything large is allocated. Then it is run
-for one evidence set (:meth:`Program.calibrate`, :meth:`Program.mpe`) by strided loops that never store a clique (tiny
-ones by numpy), or for many rows by kernels that work on several rows side by side. Variables are positions here; names
-are for messages.
+for one evidence set (:meth:`Program.calibrate`, :meth:`Program.mpe`) or for many rows, by the engines that
+:mod:`bntk.inference.choose` says. Variables are positions here; names are for messages.
 
 Messages are divided by their largest entry, so that nothing underflows in long networks. What is lost is a state whose
 weight falls below 1e-308 of another's on the way through the tree.
@@ -20,37 +19,34 @@ Computing 2, 25-36.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bntk.errors import TooLargeError
+from bntk.inference import choose
+from bntk.inference.choose import MAX_ENTRIES
+from bntk.inference.engines import Codes, CountingEngine, Engine, Evidence, Floats, Ints
 from bntk.inference.exact.junction import JunctionTree, Output, Scope, homes, junction_tree
-from bntk.inference.exact.lanes import LaneEngine, distinct_rows
-from bntk.inference.exact.small import SmallEngine, SmallRun, is_small
-from bntk.inference.exact.strided import Evidence, Floats, Ints, Run, StridedEngine
-from bntk.inference.exact.strided_rows import StridedRows
+from bntk.inference.exact.lanes import LaneEngine
+from bntk.inference.exact.small import SmallEngine
+from bntk.inference.exact.strided import StridedEngine
+from bntk.inference.exact.strided_rows import StridedRows, distinct_rows
 from bntk.inference.plan import Plan, plan_of
 
 if TYPE_CHECKING:
     from bntk.network import BayesianNetwork
 
-#: Entries of all cliques together that a program may have unless told otherwise. Only separators are stored, so it is
-#: rather a limit of time: a few seconds for each evidence set.
-MAX_ENTRIES = 1 << 31
-#: Programs with more entries for each variable are compiled anew for the variables that are observed, which shrinks
-#: the cliques. Roughly, compiling takes as long as running this many entries for each variable.
-RECOMPILE_ENTRIES = 50_000
-#: Programs with at most this many entries run rows side by side; larger ones row by row, with evidence as offsets.
-LANE_ENTRIES = 1 << 17
-#: Such a program is used if it has at most this part of the entries that observation alone leaves.
-WORTH_RECOMPILING = 0.9
-#: Of so many factors at one clique of it, the product might underflow.
-MOST_FACTORS = 32
+Tables = Sequence[tuple[Scope, Floats]]
+#: The engines by the names that :mod:`bntk.inference.choose` has for them.
+ENGINES: dict[str, Callable[[JunctionTree, Tables], Engine]] = {"numpy": SmallEngine, "strided": StridedEngine}
+ROWS_ENGINES: dict[str, Callable[[JunctionTree, Tables, Scope, Sequence[Output]], CountingEngine]] = {
+    "lanes": LaneEngine,
+    "strided rows": StridedRows,
+}
 #: For how many sets of observed variables the cliques are kept.
 KEPT_TREES = 64
 #: How many programs a network keeps, one for each set of targets and observed variables.
@@ -81,15 +77,13 @@ class Program:
         tree: JunctionTree,
         factors: Sequence[Factor],
         plan: Plan,
-        lane_entries: int = LANE_ENTRIES,
         must_share: Sequence[Scope] = (),
     ) -> None:
         self.tree, self.plan, self.cards = tree, plan, tree.cards
         self._factors = list(factors)
-        self._lane_entries = lane_entries
         self._must_share = tuple(must_share)
         self._outside: list[Factor] = []
-        self._engines: dict[Any, Any] = {}
+        self._engines: dict[Any, CountingEngine] = {}
         self._reduced: dict[frozenset[int], Program | None] = {}
 
     @cached_property
@@ -101,7 +95,7 @@ class Program:
         """The same program with other numbers in its factors, such as the next estimates of EM."""
         pairs = zip(self._factors, values, strict=True)
         factors = [Factor(old.variables, np.asarray(new, dtype=float)) for old, new in pairs]
-        return Program(self.tree, factors, self.plan, self._lane_entries, self._must_share)
+        return Program(self.tree, factors, self.plan, self._must_share)
 
     @cached_property
     def _scaled(self) -> tuple[list[tuple[Scope, Floats]], float]:
@@ -114,14 +108,15 @@ class Program:
         return tables, log_constant
 
     @cached_property
-    def _engine(self) -> Any:
-        """What runs one evidence set: numpy on small trees, compiled loops on others."""
-        kind = SmallEngine if is_small(self.tree) else StridedEngine
-        return kind(self.tree, self._scaled[0])
+    def engine(self) -> Engine:
+        """What runs one evidence set."""
+        return ENGINES[choose.exact_engine(self.tree).engine](self.tree, self._scaled[0])
 
     # ---- one evidence set ------------------------------------------------------------------------------------
 
-    def calibrate(self, likelihood: Mapping[int, ArrayLike] | None = None) -> Calibrated:
+    def calibrate(
+        self, likelihood: Mapping[int, ArrayLike] | Evidence | None = None, max_entries: float = math.inf
+    ) -> Calibrated:
         """All posteriors and the probability of one evidence set.
 
         Parameters
@@ -129,51 +124,49 @@ class Program:
         likelihood : mapping of int to array, optional
             For a variable, a non-negative number for each of its states: a single 1 for an observed state, several for
             a set of states, any numbers for uncertain evidence.
+        max_entries : float
+            Refuse when the cliques have more entries together, those of observed variables left out.
         """
-        evidence = self._evidence(likelihood or {})
-        program = self._for_evidence(evidence)
-        return Calibrated(program, evidence)
+        evidence = self._evidence(likelihood)
+        return Calibrated(self._for_evidence(evidence, max_entries), evidence)
 
-    def mpe(self, likelihood: Mapping[int, ArrayLike] | None = None) -> tuple[Ints, float]:
+    def mpe(
+        self, likelihood: Mapping[int, ArrayLike] | Evidence | None = None, max_entries: float = math.inf
+    ) -> tuple[Ints, float]:
         """A most probable state of every variable given the evidence, and the log of their joint probability.
 
         Ties go to the lowest state. Without any possible state the log is -inf, and unobserved states are -1.
         """
-        evidence = self._evidence(likelihood or {})
-        program = self._for_evidence(evidence)
+        evidence = self._evidence(likelihood)
+        program = self._for_evidence(evidence, max_entries)
         log_constant = program._log_constant(evidence.observed)
         if log_constant == -math.inf:
             return evidence.observed, -math.inf
-        states, log_top = program._engine.most_probable(evidence)
+        states, log_top = program.engine.mpe(evidence)
         return states, log_top + log_constant
 
-    def _evidence(self, likelihood: Mapping[int, ArrayLike]) -> Evidence:
-        observed = np.full(len(self.cards), -1, dtype=np.int64)
-        soft = np.zeros(len(self.cards), dtype=np.bool_)
-        vectors, log_weight = {}, 0.0
-        for variable, numbers in likelihood.items():
-            vector = np.asarray(numbers, dtype=float)
-            possible = np.flatnonzero(vector)
-            top = float(vector.max(initial=0.0))
-            log_weight += math.log(top) if top > 0 else -math.inf
-            if possible.size == 1:
-                observed[variable] = possible[0]
-            elif possible.size > 1:
-                soft[variable] = True
-                vectors[variable] = vector / top
-        return Evidence(observed, soft, vectors, log_weight)
+    def _evidence(self, likelihood: Mapping[int, ArrayLike] | Evidence | None) -> Evidence:
+        return likelihood if isinstance(likelihood, Evidence) else Evidence.of(likelihood or {}, len(self.cards))
 
-    def _for_evidence(self, evidence: Evidence) -> Program:
-        """This program, or if it is large the one compiled for the variables that are observed."""
-        return self._given(frozenset(np.flatnonzero(evidence.observed >= 0).tolist()))
-
-    def _given(self, observed: frozenset[int]) -> Program:
-        small = RECOMPILE_ENTRIES * len(self.variables)
-        if self.plan.total_entries <= small:
+    def _for_evidence(self, evidence: Evidence, max_entries: float) -> Program:
+        if self.plan.total_entries <= max_entries and not self._may_recompile(self.plan.total_entries, max_entries):
             return self
+        observed = frozenset(np.flatnonzero(evidence.observed >= 0).tolist())
+        program = self.given(observed, max_entries)
+        if max_entries < math.inf:
+            choose.refuse_too_large(sum(program.tree.open_sizes(observed)), max_entries, self.plan_given(observed))
+        return program
+
+    def _may_recompile(self, entries: int, max_entries: float) -> bool:
+        return choose.may_recompile(entries, len(self.variables), max_entries)
+
+    def given(self, observed: frozenset[int], max_entries: float = math.inf) -> Program:
+        """This program, or if it is large the one compiled for the variables that are observed."""
         known = observed & frozenset(self.variables)
+        if not known or not self._may_recompile(self.plan.total_entries, max_entries):
+            return self
         left = sum(self.tree.open_sizes(known))
-        if not known or left <= small:
+        if not self._may_recompile(left, max_entries):
             return self
         if known not in self._reduced:
             if len(self._reduced) >= KEPT_TREES:
@@ -181,11 +174,18 @@ class Program:
             self._reduced[known] = self._reduced_program(known, left)
         return self._reduced[known] or self
 
-    def plan_given(self, observed: Iterable[int]) -> Plan:
-        """The plan, with the sizes that are left when some variables are observed."""
+    def plan_given(self, observed: Iterable[int], max_entries: float = math.inf) -> Plan:
+        """The plan, with the sizes that are left when some variables are observed, and the engine that runs them."""
         known = frozenset(observed)
-        sizes = self._given(known).tree.open_sizes(known)
-        return replace(self.plan, open_entries=sum(sizes), largest_open=max(sizes))
+        tree = self.given(known, max_entries).tree
+        sizes, choice = tree.open_sizes(known), choose.exact_engine(tree)
+        return replace(
+            self.plan,
+            open_entries=sum(sizes),
+            largest_open=max(sizes),
+            engine=choice.engine,
+            reason=choice.reason,
+        )
 
     def _reduced_program(self, known: frozenset[int], left: int) -> Program | None:
         """The program on a tree that need not connect what known variables separate, if it is worth having.
@@ -198,10 +198,10 @@ class Program:
         shared = [tuple(v for v in scope if v not in known) for scope in self._must_share]
         plain = junction_tree([*scopes, *filter(None, shared)], self.cards, rest)
         crowd = max(map(len, homes(plain, scopes)))
-        if sum(plain.sizes) >= WORTH_RECOMPILING * left or crowd > MOST_FACTORS:
+        if not choose.is_worth_recompiling(sum(plain.sizes), left, crowd):
             return None
         tree = plain.with_known([factor.variables for factor in inside], known)
-        reduced = Program(tree, inside, self.plan, self._lane_entries)
+        reduced = Program(tree, inside, self.plan)
         reduced._outside = [factor for factor in self._factors if known.issuperset(factor.variables)]
         return reduced
 
@@ -212,7 +212,7 @@ class Program:
 
     # ---- many rows -------------------------------------------------------------------------------------------
 
-    def posterior_rows(self, codes: NDArray[Any], target: int) -> Floats:
+    def posterior_rows(self, codes: Codes, target: int) -> Floats:
         """The posterior of one variable for each row; NaN for rows without probability.
 
         Parameters
@@ -226,30 +226,30 @@ class Program:
         ndarray of shape (n_rows, number of states of the target)
         """
         root = self.tree.smallest_clique((target,))
-        engine = self._rows_engine(("root", target), root, (target,), ())
+        engine = self.rows_engine(root, (target,))
         return self._over_distinct(codes, lambda rows: engine.run(rows)[0])
 
-    def marginals_rows(self, codes: NDArray[Any], targets: Sequence[int] | None = None) -> list[Floats]:
+    def marginals_rows(self, codes: Codes, targets: Sequence[int] | None = None) -> list[Floats]:
         """The posteriors of several variables (all by default), each of shape (n_rows, number of states)."""
         targets = self.variables if targets is None else targets
         outputs = tuple(Output((target,), self.tree.smallest_clique((target,))) for target in targets)
         if not outputs:
             return []
-        engine = self._rows_engine(("marginals", outputs), 0, (), outputs)
+        engine = self.rows_engine(outputs=outputs)
         joined = self._over_distinct(codes, lambda rows: engine.run(rows)[0])
         return np.split(joined, np.cumsum([self.cards[target] for target in targets])[:-1], axis=1)
 
-    def log_z_rows(self, codes: NDArray[Any]) -> Floats:
+    def log_z_rows(self, codes: Codes) -> Floats:
         """The log probability of each row's observed cells; -inf where it is zero."""
-        engine = self._rows_engine("log_z", 0, (), ())
+        engine = self.rows_engine()
         return self._over_distinct(codes, lambda rows: engine.run(rows)[1]) + self._scaled[1]
 
-    def mpe_rows(self, codes: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
+    def mpe_rows(self, codes: Codes) -> tuple[Codes, Floats]:
         """The codes with missing cells filled in by a most probable explanation, and its log probability.
 
         Rows without probability stay as they are, with a log of -inf.
         """
-        engine = self._rows_engine("log_z", 0, (), ())
+        engine = self.rows_engine()
         kinds, inverse = self._kinds(codes)
         filled, log_top = engine.explain(kinds)
         filled, log_top = filled[:, inverse], log_top[inverse] + self._scaled[1]
@@ -258,7 +258,7 @@ class Program:
         return filled, log_top
 
     def expected_counts(
-        self, codes: NDArray[Any], families: Sequence[Scope], weights: Floats | None = None
+        self, codes: Codes, families: Sequence[Scope], weights: Floats | None = None
     ) -> tuple[list[Floats], float]:
         """The sum over rows of P(family | row), and the log-likelihood: the E-step of EM.
 
@@ -276,7 +276,7 @@ class Program:
             Rows without probability add nothing to the counts, and make the log-likelihood -inf.
         """
         outputs = tuple(Output(tuple(family), self.tree.smallest_clique(tuple(family))) for family in families)
-        engine = self._rows_engine(("counts", outputs), 0, (), outputs)
+        engine = self.rows_engine(outputs=outputs)
         kinds, inverse = self._kinds(codes)
         repeats = np.bincount(inverse, weights, minlength=kinds.shape[1]).astype(float)
         flat, log_z = engine.count(kinds, repeats)
@@ -285,19 +285,20 @@ class Program:
         counts = [part.reshape([self.cards[v] for v in family]) for part, family in zip(parts, families, strict=True)]
         return counts, log_z + self._scaled[1] * float(repeats.sum())
 
-    def _rows_engine(self, key: Any, root: int, root_scope: Scope, outputs: tuple[Output, ...]) -> Any:
-        """The engine for rows with the given root and outputs, made once for each key."""
+    def rows_engine(self, root: int = 0, root_scope: Scope = (), outputs: tuple[Output, ...] = ()) -> CountingEngine:
+        """What runs many rows: the engine with the given root and outputs, made once for these."""
+        key = (root, root_scope, outputs)
         if key not in self._engines:
-            kind = LaneEngine if self.plan.total_entries <= self._lane_entries else StridedRows
+            kind = ROWS_ENGINES[choose.rows_engine(self.plan.total_entries).engine]
             self._engines[key] = kind(self.tree.rooted_at(root), self._scaled[0], root_scope, outputs)
         return self._engines[key]
 
-    def _over_distinct(self, codes: NDArray[Any], answer: Any) -> Floats:
+    def _over_distinct(self, codes: Codes, answer: Callable[[Codes], Floats]) -> Floats:
         kinds, inverse = self._kinds(codes)
-        result: Floats = answer(kinds)
+        result = answer(kinds)
         return result if len(result) == codes.shape[1] else result[inverse]
 
-    def _kinds(self, codes: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    def _kinds(self, codes: Codes) -> tuple[Codes, Ints]:
         """The rows that differ in a variable of the program, as a fresh array, and for every row which it is like."""
         all_used = len(self.variables) == len(self.cards)
         chosen, inverse = distinct_rows(codes if all_used else codes[list(self.variables)])
@@ -316,25 +317,17 @@ class Calibrated:
 
     def __init__(self, program: Program, evidence: Evidence) -> None:
         self._program, self._evidence = program, evidence
-        engine = program._engine
-        log_z = evidence.log_weight + program._log_constant(evidence.observed)
-        if log_z > -math.inf:
-            self._run = engine.start(evidence)
-            log_z += engine.collect(self._run)[0]
-        self.log_z = log_z
-
-    @cached_property
-    def _outward(self) -> Run | SmallRun:
-        """The run with the messages outwards as well; they are sent when something asks for more than ``log_z``."""
-        self._program._engine.distribute(self._run)
-        return self._run
+        log_constant = program._log_constant(evidence.observed)
+        self.log_z = log_constant + evidence.log_weight
+        if self.log_z > -math.inf:
+            self._posterior = program.engine.calibrate(evidence)
+            self.log_z = log_constant + self._posterior.log_z
 
     def marginal(self, variable: int) -> Floats:
         """The posterior of one variable; NaN when the evidence is impossible."""
         if self.log_z == -math.inf:
             return np.full(self._program.cards[variable], np.nan)
-        posterior: Floats = self._program._engine.marginal(self._outward, variable)
-        return posterior
+        return self._posterior.marginal(variable)
 
     def open_cliques(self) -> list[tuple[Scope, Scope]]:
         """The unobserved variables of each clique: those that its parent has as well, and the others."""
@@ -353,10 +346,7 @@ class Calibrated:
         if self.log_z == -math.inf:
             return np.full(shape, np.nan)
         inside = tuple(v for v in scope if observed[v] < 0)
-        clique = program.tree.smallest_clique(inside)
-        if clique < 0:
-            raise ValueError(f"the variables {scope} share no clique; compile with must_share=[{scope}]")
-        table: Floats = program._engine.joint(self._outward, clique, inside)
+        table = self._posterior.joint(inside)
         if len(inside) == len(scope):
             return table
         # Observed variables have the one state that was observed.
@@ -375,8 +365,7 @@ def compile_factors(
     heuristics: Sequence[str] = ("min_fill", "weighted_min_fill", "min_weight"),
     tries: int = 4,
     seed: int = 0,
-    max_entries: int = MAX_ENTRIES,
-    lane_entries: int = LANE_ENTRIES,
+    max_entries: float = MAX_ENTRIES,
 ) -> Program:
     """Compile a list of factors: any non-negative tables, so that Markov networks run too.
 
@@ -393,10 +382,8 @@ def compile_factors(
         Sets of variables of which a joint posterior will be asked: each is put into one clique.
     heuristics, tries, seed
         As for :func:`bntk.graph.triangulation.best_elimination_order`.
-    max_entries : int
+    max_entries : float
         Refuse when the cliques have more entries together.
-    lane_entries : int
-        Up to how many entries rows are run side by side.
 
     Raises
     ------
@@ -418,8 +405,8 @@ def compile_factors(
     shared = list(must_share)
     tree = junction_tree([*scopes, *shared], cards, list(everything), heuristics, tries, seed)
     plan = plan_of(tree, scopes, names)
-    _refuse_too_large(plan, max_entries)
-    return Program(tree, factors, plan, lane_entries, shared)
+    choose.refuse_too_large(plan.total_entries, max_entries, plan)
+    return Program(tree, factors, plan, shared)
 
 
 def compile_network(
@@ -428,7 +415,7 @@ def compile_network(
     targets: Sequence[int] | None = None,
     evidence: Sequence[int] = (),
     must_share: Iterable[Scope] = (),
-    max_entries: int = MAX_ENTRIES,
+    max_entries: float = MAX_ENTRIES,
 ) -> Program:
     """Compile a network, and keep the program with it.
 
@@ -465,14 +452,6 @@ def compile_network(
             must_share=shared,
             max_entries=max_entries,
         )
-    _refuse_too_large(programs[key].plan, max_entries)  # it may have been compiled under a higher limit
-    return programs[key]
-
-
-def _refuse_too_large(plan: Plan, max_entries: int) -> None:
-    if plan.total_entries > max_entries:
-        raise TooLargeError(
-            f"exact inference would need more than the {max_entries:,} clique entries allowed: {plan}\n"
-            "Ways out: raise the limit (max_entries), ask for fewer targets or give more evidence, or use an "
-            "approximation: loopy belief propagation or sampling"
-        )
+    program = programs[key]
+    choose.refuse_too_large(program.plan.total_entries, max_entries, program.plan)  # compiled under a higher limit
+    return program

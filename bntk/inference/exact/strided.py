@@ -10,42 +10,23 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bntk._threads import run_parallel
-from bntk.inference.exact.junction import JunctionTree, Layout, Output, Scope, Use, Visit, homes
+from bntk.inference import choose
+from bntk.inference.engines import Evidence, Floats, Ints
+from bntk.inference.exact.junction import JunctionTree, MessageLayout, Output, Scope, Use, Visit, expanded, homes
 
-#: A clique with more entries is worked on by several threads: milliseconds of work, beside which starting threads and
-#: adding up what they found is little.
-SPLIT_ENTRIES = 1 << 22
 #: Threads beyond which cutting a clique into more pieces is not thought to help; a piece is a state of a variable.
 PIECES = 8
 #: Entries that a piece may use beside copies of tables.
 PIECE_ROOM = 1 << 10
-#: The factors of a clique with at most this many entries are multiplied beforehand.
-FOLD_ENTRIES = 1 << 12
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _NO_SCALES: Floats = np.empty(0)
 _NOTHING_CHOSEN: Ints = np.zeros(1, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """One evidence set: the observed state of each variable or -1, likelihoods of the others, and a constant.
-
-    ``log_weight`` is the logarithm of what the likelihoods were divided by.
-    """
-
-    observed: Ints
-    soft: NDArray[np.bool_]
-    vectors: dict[int, Floats]
-    log_weight: float
-
-
 @dataclass
-class Run:
+class StridedRun:
     """The passes for one evidence set: observed variables take no room in the messages.
 
     Attributes
@@ -57,22 +38,42 @@ class Run:
         Where each message and output begins, and at last where they end; behind it there is room for copies.
     data : array
         The buffer with all tables.
-    marginals : array, optional
-        Those of all variables, one after another, once one is asked for.
+    log_z : float
     """
 
+    engine: StridedEngine
     evidence: Evidence
     collecting: Any
     distributing: Any
     messages: Any
     places: Ints
     data: Floats
-    marginals: Floats | None = None
+    log_z: float = math.nan
 
     @property
     def room(self) -> tuple[int, int]:
         """Which part of the buffer is free."""
         return int(self.places[-1]), self.data.size
+
+    @cached_property
+    def marginals(self) -> Floats:
+        """Those of all variables, one after another: reading them takes less time than asking for one of them."""
+        return self.engine.read_marginals(self.outward)
+
+    @cached_property
+    def outward(self) -> StridedRun:
+        """With the messages outwards as well; they are sent when something asks for more than ``log_z``."""
+        self.engine.distribute(self)
+        return self
+
+    def marginal(self, variable: int) -> Floats:
+        """The posterior of one variable; zeros for a variable that the tree does not have."""
+        begin, end = self.engine.spans[variable]
+        return self.marginals[begin:end]
+
+    def joint(self, variables: Sequence[int]) -> Floats:
+        """The joint distribution of some unobserved variables of one clique, axes in the order given."""
+        return self.engine.read_joint(self.outward, tuple(variables))
 
 
 class StridedEngine:
@@ -84,7 +85,7 @@ class StridedEngine:
         fixed, tables = folded(tree, factors)
         self._sources = _marginal_sources(tree)
         outputs = [source for source in self._sources if isinstance(source, Output)]
-        self.layout = Layout(tree, begin=sum(table.size for table in tables), outputs=outputs)
+        self.layout = MessageLayout(tree, begin=sum(table.size for table in tables), outputs=outputs)
         self.tables = np.concatenate([np.empty(0), *(table.ravel() for table in tables)])
         self._collecting = self.layout.collect(fixed)
         self._distributing = self.layout.distribute(fixed)
@@ -92,9 +93,26 @@ class StridedEngine:
         self._messages = flat_messages(self.layout)
         self._slots = flat_slots(self.layout)
 
+    def calibrate(self, evidence: Evidence) -> StridedRun:
+        """Send all messages to the root; those outwards are sent when an answer is read."""
+        run = self.start(evidence)
+        run.log_z = evidence.log_weight + self.collect(run)[0]
+        return run
+
+    def mpe(self, evidence: Evidence) -> tuple[Ints, float]:
+        """A most probable state of every variable, and the log of its probability; of equals the lowest states."""
+        from bntk.inference.exact import pass_kernels as kernels
+
+        run = self.start(evidence)
+        log_top, chosen = self.collect(run, maximise=True)
+        states = evidence.observed.copy()
+        if log_top > -math.inf:
+            kernels.trace_back(chosen, run.collecting, run.messages, self.cards, states)
+        return states, log_top + evidence.log_weight
+
     # ---- passes ----------------------------------------------------------------------------------------------
 
-    def start(self, evidence: Evidence) -> Run:
+    def start(self, evidence: Evidence) -> StridedRun:
         """A buffer with the factors and the evidence, and no messages yet."""
         from bntk.inference.exact.binding_kernels import bind
 
@@ -109,9 +127,9 @@ class StridedEngine:
         for variable, vector in evidence.vectors.items():
             begin = self.layout.vector[variable]
             data[begin : begin + vector.size] = vector
-        return Run(evidence, inward, outward, messages, places, data)
+        return StridedRun(self, evidence, inward, outward, messages, places, data)
 
-    def collect(self, run: Run, maximise: bool = False) -> tuple[float, Ints]:
+    def collect(self, run: StridedRun, maximise: bool = False) -> tuple[float, Ints]:
         """Send all messages to the root; returns the log of the sum (or maximum) and the choices made."""
         from bntk.inference.exact import pass_kernels as kernels
 
@@ -130,7 +148,7 @@ class StridedEngine:
                 return -math.inf, chosen
         return float(np.log(scales).sum()), chosen
 
-    def distribute(self, run: Run) -> None:
+    def distribute(self, run: StridedRun) -> None:
         """Send all messages from the root outwards."""
         from bntk.inference.exact import pass_kernels as kernels
 
@@ -143,7 +161,7 @@ class StridedEngine:
 
     def _run(
         self,
-        run: Run,
+        run: StridedRun,
         visits: Any,
         span: tuple[int, int, int],
         scales: Floats = _NO_SCALES,
@@ -155,8 +173,7 @@ class StridedEngine:
 
         state = (self.cards, run.evidence.observed, run.evidence.soft)
         shifts = np.zeros(visits.offsets.size + 1, np.int64)
-        ends = (*run.room, shifts, scales, maximise)
-        return bool(run_pass(run.data, chosen, visits, run.messages, *span, *state, *ends))
+        return bool(run_pass(run.data, chosen, visits, run.messages, span, state, run.room, shifts, scales, maximise))
 
     def _stretches(self, evidence: Evidence, reverse: bool) -> Iterator[tuple[int, int, bool]]:
         """Stretches of cliques that one call runs, and large cliques alone, in the order of the pass."""
@@ -169,17 +186,17 @@ class StridedEngine:
 
     @cached_property
     def _large(self) -> list[int]:
-        return [k for k, size in enumerate(self.tree.sizes) if size > SPLIT_ENTRIES]
+        return [k for k, size in enumerate(self.tree.sizes) if choose.splits(size)]
 
     def _open_large(self, evidence: Evidence) -> list[int]:
         """The cliques that several threads work on, whatever their number, so that sums do not depend on it."""
-        return [k for k in self._large if self._open_entries(self.tree.cliques[k], evidence) > SPLIT_ENTRIES]
+        return [k for k in self._large if choose.splits(self._open_entries(self.tree.cliques[k], evidence))]
 
     def _open_entries(self, scope: Scope, evidence: Evidence) -> int:
         return self.tree.entries(v for v in scope if evidence.observed[v] < 0)
 
-    def _visit_in_pieces(self, run: Run, visits: Any, visit: Visit) -> None:
-        """Run a visit over several threads, one state of some variable at a time.
+    def _visit_in_pieces(self, run: StridedRun, visits: Any, visit: Visit) -> None:
+        """StridedRun a visit over several threads, one state of some variable at a time.
 
         Tables that have this variable are written in separate places; of the others each piece writes a copy of its
         own at the end of the buffer, and the copies are added in order.
@@ -207,10 +224,8 @@ class StridedEngine:
             observed = evidence.observed.copy()
             observed[cut] = state
             own = (free + state * room, free + (state + 1) * room)
-            span = (k, k + 1, ALONE)
-            state_of = (self.cards, observed, evidence.soft)
-            ends = (*own, shifts[state], _NO_SCALES, False)
-            run_pass(data, _NOTHING_CHOSEN, visits, run.messages, *span, *state_of, *ends)
+            ends = ((self.cards, observed, evidence.soft), own, shifts[state], _NO_SCALES, False)
+            run_pass(data, _NOTHING_CHOSEN, visits, run.messages, (k, k + 1, ALONE), *ends)
 
         run_parallel(work, range(n_pieces))
         for i, at, size in copied:
@@ -243,25 +258,18 @@ class StridedEngine:
 
     # ---- answers ---------------------------------------------------------------------------------------------
 
-    def marginal(self, run: Run, variable: int) -> Floats:
-        """The posterior of one variable, from a calibrated buffer; zeros for a variable that the tree does not have."""
-        if run.marginals is None:
-            run.marginals = self._marginals(run)
-        begin, end = self._spans[variable]
-        return run.marginals[begin:end]
-
-    def _marginals(self, run: Run) -> Floats:
-        """All marginals, one after another: reading them takes less time than asking for one of them."""
+    def read_marginals(self, run: StridedRun) -> Floats:
+        """All marginals, one after another, from a calibrated buffer."""
         from bntk.inference.exact import pass_kernels as kernels
 
         out = np.empty(int(self.cards.sum()))
         sources = (*self._marginal_slots, *self._slots, run.places)
-        starts = np.array([begin for begin, _ in self._spans], dtype=np.int64)
+        starts = np.array([begin for begin, _ in self.spans], dtype=np.int64)
         kernels.read_marginals(run.data, *sources, self.cards, starts, run.evidence.observed, out)
         return out
 
     @cached_property
-    def _spans(self) -> list[tuple[int, int]]:
+    def spans(self) -> list[tuple[int, int]]:
         """Where each variable begins and ends in an array with one entry a state."""
         return list(pairwise(np.cumsum([0, *self.tree.cards]).tolist()))
 
@@ -279,11 +287,12 @@ class StridedEngine:
         first, second = np.array(rows, dtype=np.int64).reshape(-1, 2).T.copy()
         return first, second
 
-    def joint(self, run: Run, clique: int, scope: Scope) -> Floats:
-        """The joint distribution of some unobserved variables of one clique, axes in the order given."""
+    def read_joint(self, run: StridedRun, scope: Scope) -> Floats:
+        """A table over unobserved variables of one clique, from a calibrated buffer."""
         from bntk.inference.exact.binding_kernels import bound
         from bntk.inference.exact.pass_kernels import ALONE
 
+        clique = self.tree.clique_with(scope)
         begin, size = run.room[0], self.tree.entries(scope)
         data = np.concatenate([run.data[:begin], np.zeros(size)])
         visit = Visit(clique, self._distributing[clique].reads, (Use(begin, scope),))
@@ -291,17 +300,6 @@ class StridedEngine:
         self._run(replace(run, data=data, places=np.append(run.places, data.size)), visits, (0, 1, ALONE))
         table = data[begin:].reshape([self.tree.cards[v] for v in scope])
         return table / table.sum()
-
-    def most_probable(self, evidence: Evidence) -> tuple[Ints, float]:
-        """A most probable state of every variable, and the log of its probability."""
-        from bntk.inference.exact import pass_kernels as kernels
-
-        run = self.start(evidence)
-        log_top, chosen = self.collect(run, maximise=True)
-        states = evidence.observed.copy()
-        if log_top > -math.inf:
-            kernels.trace_back(chosen, run.collecting, run.messages, self.cards, states)
-        return states, log_top + evidence.log_weight
 
 
 def folded(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> tuple[list[list[Use]], list[Floats]]:
@@ -311,7 +309,7 @@ def folded(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> tuple
     offset = 0
     for clique, members in enumerate(homes(tree, [scope for scope, _ in factors])):
         groups: list[tuple[Scope, Floats]] = []
-        if tree.sizes[clique] <= FOLD_ENTRIES and len(members) > 1:
+        if choose.folds(tree.sizes[clique]) and len(members) > 1:
             scope = tree.cliques[clique]
             groups.append((scope, np.ones([tree.cards[v] for v in scope])))
         for member in sorted(members, key=lambda i: -factors[i][1].size):
@@ -329,13 +327,6 @@ def folded(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> tuple
             tables.append(values)
             offset += values.size
     return fixed, tables
-
-
-def expanded(values: NDArray[Any], scope: Scope, larger: Scope) -> NDArray[Any]:
-    """A table over some of the variables with the axes of a larger scope, of length one where it has none."""
-    order = sorted(range(len(scope)), key=lambda a: larger.index(scope[a]))
-    shape = [values.shape[scope.index(v)] if v in scope else 1 for v in larger]
-    return values.transpose(order).reshape(shape)
 
 
 def _marginal_sources(tree: JunctionTree) -> list[Output | int]:
@@ -399,7 +390,7 @@ def _strides(tree: JunctionTree, scope: Scope) -> dict[int, int]:
     return steps
 
 
-def flat_messages(layout: Layout) -> Any:
+def flat_messages(layout: MessageLayout) -> Any:
     """Where the messages of a tree are, as arrays for the kernels."""
     from bntk.inference.exact.program_kernels import Messages
 
@@ -411,7 +402,7 @@ def flat_messages(layout: Layout) -> Any:
     return Messages(*(np.array(column, dtype=np.int64) for column in columns))
 
 
-def flat_slots(layout: Layout) -> tuple[Ints, Ints]:
+def flat_slots(layout: MessageLayout) -> tuple[Ints, Ints]:
     """The axes of each message up, each message down and each output: where they start, and all of them."""
     separators = [layout.up_scope(number) for number in range(len(layout.tree.cliques))]
     scopes = [*separators, *separators, *(output.scope for output in layout.outputs)]
@@ -419,7 +410,7 @@ def flat_slots(layout: Layout) -> tuple[Ints, Ints]:
     return starts, np.array([v for scope in scopes for v in scope], dtype=np.int64)
 
 
-def result_tables(layout: Layout) -> Ints:
+def result_tables(layout: MessageLayout) -> Ints:
     """Place, size and column of each output, or of the root's table when there are no outputs."""
     scopes = [output.scope for output in layout.outputs] or [layout.root_scope]
     sizes = [layout.tree.entries(scope) for scope in scopes]

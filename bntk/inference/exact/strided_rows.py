@@ -1,24 +1,94 @@
-"""Many rows through a large program, one by one: evidence makes cliques small, which side by side it cannot."""
+"""Many rows through a junction tree, in pieces; in a large one row by row, as evidence makes its cliques small."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bntk._threads import run_parallel
-from bntk.inference.exact.junction import JunctionTree, Layout, Output, Scope
-from bntk.inference.exact.lanes import pieces_of
-from bntk.inference.exact.strided import Floats, flat_messages, flat_visits, folded, result_tables
+from bntk._threads import run_parallel, spans
+from bntk.inference.engines import Codes, Floats, Ints
+from bntk.inference.exact.junction import JunctionTree, MessageLayout, Output, Scope
+from bntk.inference.exact.strided import flat_messages, flat_visits, folded, result_tables
 
-#: Rows that one piece of work has, whatever the number of threads.
-ROWS_A_PIECE = 64
+#: Numbers that are held at once when the distributions of rows are summed; and the fewest rows of them.
+HELD, FEWEST = 1 << 18, 64
+
+Span = tuple[int, int]
+T = TypeVar("T")
 
 
-class StridedRows:
-    """As :class:`bntk.inference.exact.lanes.LaneEngine`, with the strided loops of one evidence set."""
+class TreeRows(ABC):
+    """A rooted tree with the outputs that are asked for, run for pieces of the rows over threads.
+
+    Parameters
+    ----------
+    tree : JunctionTree
+    factors : sequence of (scope, table)
+    root_scope : tuple of int
+        The axes of a table over variables of the root that the pass to the root ends in; a single number by default.
+    outputs : sequence of Output
+        Tables that the pass outwards writes; without any, there is only the pass to the root.
+    """
+
+    #: Rows that one piece of work has, whatever the number of threads.
+    rows_a_piece: int
+    layout: MessageLayout
+
+    def run(self, codes: Codes) -> tuple[Floats, Floats]:
+        """The normalised outputs of each row side by side (or the root's table), and the log probabilities."""
+        tables = result_tables(self.layout)
+        out, log_z = np.empty((codes.shape[1], int(tables[:, 1].sum()))), np.empty(codes.shape[1])
+        self._in_pieces(codes, lambda span: self._run(codes, span, tables, out, log_z))
+        return out, log_z
+
+    def count(self, codes: Codes, weights: Floats) -> tuple[Floats, float]:
+        """The sum over rows of the distributions of the outputs, weighted, and the log-likelihood.
+
+        Rows without probability add nothing to the counts.
+        """
+        tables = result_tables(self.layout)
+        width = int(tables[:, 1].sum())
+        step = max(FEWEST, HELD // max(width, 1))
+
+        def work(span: Span) -> tuple[Floats, float]:
+            counts, log_likelihood = np.zeros(width), 0.0
+            for begin in range(*span, step):
+                rows = begin + np.flatnonzero(weights[begin : min(begin + step, span[1])])
+                out, log_z = np.empty((rows.size, width)), np.empty(rows.size)
+                self._run(np.take(codes, rows, axis=1), (0, rows.size), tables, out, log_z)
+                out[log_z == -np.inf] = 0.0
+                counts += np.einsum("i,ij->j", weights[rows], out)
+                log_likelihood += float(log_z @ weights[rows])
+            return counts, log_likelihood
+
+        pieces = self._in_pieces(codes, work)
+        counts = np.sum([np.zeros(width), *(piece for piece, _ in pieces)], axis=0)
+        return counts, float(sum(log_z for _, log_z in pieces))
+
+    def explain(self, codes: Codes) -> tuple[Codes, Floats]:
+        """The most probable states of all variables in each row, and the log of their probability."""
+        filled, log_top = codes.copy(), np.empty(codes.shape[1])
+        self._in_pieces(codes, lambda span: self._explain(filled, span, log_top))
+        return filled, log_top
+
+    def _in_pieces(self, codes: Codes, work: Callable[[Span], T]) -> list[T]:
+        n, rows = codes.shape[1], self.rows_a_piece
+        return run_parallel(work, spans(n, -(-n // rows), rows))
+
+    @abstractmethod
+    def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None: ...
+
+    @abstractmethod
+    def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None: ...
+
+
+class StridedRows(TreeRows):
+    """One row after another, with the strided loops of one evidence set."""
+
+    rows_a_piece = 64
 
     def __init__(
         self,
@@ -29,55 +99,44 @@ class StridedRows:
     ) -> None:
         fixed, tables = folded(tree, factors)
         self._factors = np.concatenate([np.empty(0), *(table.ravel() for table in tables)])
-        self._layout = Layout(tree, self._factors.size, root_scope, outputs)
+        self.layout = MessageLayout(tree, self._factors.size, root_scope, outputs)
         self._outward = bool(outputs)
-        collecting = flat_visits(tree, self._layout.collect(fixed))
-        distributing = flat_visits(tree, self._layout.distribute(fixed)) if outputs else collecting
+        collecting = flat_visits(tree, self.layout.collect(fixed))
+        distributing = flat_visits(tree, self.layout.distribute(fixed)) if outputs else collecting
         cards = np.array(tree.cards, dtype=np.int64)
-        self._passes = (cards, collecting, distributing, flat_messages(self._layout))
+        self._passes = (cards, collecting, distributing, flat_messages(self.layout))
 
-    def run(self, codes: NDArray[Any]) -> tuple[Floats, Floats]:
-        """The normalised outputs of each row side by side (or the root's table), and the log probabilities."""
-        tables = result_tables(self._layout)
-        out = np.empty((codes.shape[1], int(tables[:, 1].sum())))
-        log_z = np.empty(codes.shape[1])
-        no_weights = np.empty(0)
+    def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None:
+        self._pass(codes, span, self._outward, False, tables, out, log_z)
 
-        def work(span: tuple[int, int]) -> None:
-            self._run(codes, span, self._outward, False, tables, no_weights, out, log_z)
+    def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
+        no_tables = np.empty((0, 3), dtype=np.int64)
+        self._pass(codes, span, False, True, no_tables, np.empty((1, 0)), log_top)
 
-        run_parallel(work, pieces_of(codes, ROWS_A_PIECE))
-        return out, log_z
-
-    def count(self, codes: NDArray[Any], weights: Floats) -> tuple[Floats, float]:
-        """The sum over rows of the distributions of the outputs, weighted, and the log-likelihood."""
-        tables = result_tables(self._layout)
-        log_z = np.empty(codes.shape[1])
-
-        def work(span: tuple[int, int]) -> Floats:
-            counts = np.zeros((1, int(tables[:, 1].sum())))
-            self._run(codes, span, True, False, tables, weights, counts, log_z)
-            return counts[0]
-
-        pieces = run_parallel(work, pieces_of(codes, ROWS_A_PIECE))
-        counts = np.sum([np.zeros(int(tables[:, 1].sum())), *pieces], axis=0)
-        used = weights > 0
-        return counts, float(log_z[used] @ weights[used])
-
-    def explain(self, codes: NDArray[Any]) -> tuple[NDArray[Any], Floats]:
-        """The most probable states of all variables in each row, and the log of their probability."""
-        filled, log_top = codes.copy(), np.empty(codes.shape[1])
-        nothing, no_tables = np.empty((1, 0)), np.empty((0, 3), dtype=np.int64)
-
-        def work(span: tuple[int, int]) -> None:
-            self._run(filled, span, False, True, no_tables, np.empty(0), nothing, log_top)
-
-        run_parallel(work, pieces_of(codes, ROWS_A_PIECE))
-        return filled, log_top
-
-    def _run(self, codes: NDArray[Any], span: tuple[int, int], *arguments: Any) -> None:
+    def _pass(self, codes: Codes, span: Span, *arguments: Any) -> None:
         from bntk.inference.exact.pass_kernels import run_rows
 
-        data = np.zeros(self._layout.size)
+        data = np.zeros(self.layout.size)
         data[: self._factors.size] = self._factors
-        run_rows(codes, *span, *self._passes, *arguments, data)
+        run_rows(codes, *span, self._passes, *arguments, data)
+
+
+def distinct_rows(codes: Codes) -> tuple[Ints, Ints]:
+    """One row of each kind, and for every row which of them it is like.
+
+    Rows are told apart by a 64-bit hash; where two different rows share one (which no table is likely to show), all
+    rows count as distinct.
+    """
+    n = codes.shape[1]
+    everyone = np.arange(n)
+    if n < 2:
+        return everyone, everyone
+    key = np.zeros(n, dtype=np.uint64)
+    for column in codes:
+        key = (key ^ column) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    if first.size == n:
+        return everyone, everyone
+    same = all(np.array_equal(column, column[first[inverse]]) for column in codes)
+    return (first, inverse) if same else (everyone, everyone)

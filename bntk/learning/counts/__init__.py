@@ -2,7 +2,16 @@
 
 from bntk.learning.counts.base import MAX_ENTRIES, Counter, SumCounter
 from bntk.learning.counts.compact import CompactTable
-from bntk.learning.counts.memory import TableCounter
+from bntk.learning.counts.memory import TableCounter, as_counter
 from bntk.learning.counts.pairs import PairLayout, PairTables
 
-__all__ = ["MAX_ENTRIES", "CompactTable", "Counter", "PairLayout", "PairTables", "SumCounter", "TableCounter"]
+__all__ = [
+    "MAX_ENTRIES",
+    "CompactTable",
+    "Counter",
+    "PairLayout",
+    "PairTables",
+    "SumCounter",
+    "TableCounter",
+    "as_counter",
+]

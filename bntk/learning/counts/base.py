@@ -12,25 +12,31 @@ from typing import TypeVar
 import numpy as np
 
 from bntk._threads import run_parallel
+from bntk.cpt import MAX_TABLE_ENTRIES
 from bntk.data.table import Table
-from bntk.data.variable import Variable
+from bntk.data.variable import Variable, cards_of, names_of
 from bntk.errors import DataError
 from bntk.learning.counts.compact import CompactTable, add_compact, count_compact
 from bntk.learning.counts.families import FamilyPlan, count_block, plan_families
-from bntk.learning.counts.pairs import PairTables, count_pairs, find_variable, layout_pairs
+from bntk.learning.counts.pairs import PairTables, RememberedPairs, count_pairs, find_variable, layout_pairs
 from bntk.learning.counts.state_planes import StatePlanes
 
 R = TypeVar("R")
 Block = tuple[Table, "np.ndarray | None"]
 Job = Callable[[Table, "np.ndarray | None"], R]
 
-MAX_ENTRIES = 2**27
+# Pair tables with at most this many entries are remembered (128 MiB).
+MOST_REMEMBERED = 2**24
+MAX_ENTRIES = MAX_TABLE_ENTRIES
 # Dense tables up to this size are always cheaper than finding the configurations that were seen.
 ALWAYS_DENSE = 2**12
 
 
 class Counter(ABC):
     """Counts rows, wherever they are. Counting never changes a counter; adding two gives a new one.
+
+    Pair tables are remembered, and families of which they hold the counts are not counted again. So a tree is learned,
+    and the parameters of its network, in one reading of the rows.
 
     A source of rows has only to define ``_blocks``, ``n_rows``, ``total_weight`` and ``weighted``. One that counts
     elsewhere (another process or machine) overrides ``_map_blocks`` and runs the same jobs there; they can be
@@ -58,9 +64,12 @@ class Counter(ABC):
 
     def __init__(self, variables: Iterable[Variable]) -> None:
         self.variables = tuple(variables)
-        self.names = tuple(variable.name for variable in self.variables)
+        self.names = names_of(self.variables)
         self._positions = {name: k for k, name in enumerate(self.names)}
-        self.cards = tuple(variable.n_states for variable in self.variables)
+        self._places: dict[str | int, int] = {place: place for place in range(len(self.names))}
+        self._places.update(self._positions)
+        self.cards = cards_of(self.variables)
+        self._remembered: RememberedPairs | None = None
 
     @property
     @abstractmethod
@@ -114,8 +123,7 @@ class Counter(ABC):
         TooLargeError
             Before anything is allocated.
         """
-        chosen = [self._find_family(family) for family in families]
-        return self._dense((), chosen, max_entries)
+        return self._dense((), self._find_families(families), max_entries)
 
     def extensions(
         self, base: Iterable[str | int], others: Iterable[str | int], *, max_entries: int = MAX_ENTRIES
@@ -152,8 +160,15 @@ class Counter(ABC):
         return flat, plan
 
     def _dense(self, base: Sequence[int], families: Sequence[Sequence[int]], max_entries: int) -> list[np.ndarray]:
-        flat, plan = self.flat_tables(base, families, max_entries=max_entries)
-        return plan.tables(flat)
+        known: list[np.ndarray | None] = [None] * len(families)
+        if self._remembered is not None and not base:
+            known = self._remembered.tables(families, max_entries)
+        unknown = [family for family, table in zip(families, known, strict=True) if table is None]
+        if not unknown and families:
+            return known  # type: ignore[return-value]
+        flat, plan = self.flat_tables(base, unknown, max_entries=max_entries)
+        counted = iter(plan.tables(flat))
+        return [next(counted) if table is None else table for table in known]
 
     # ---------------------------------------------------------------- tables for scores
 
@@ -175,11 +190,12 @@ class Counter(ABC):
         >>> compact.q, compact.configurations is None
         (2, True)
         """
-        chosen = [self._find_family(family) for family in families]
+        chosen = self._find_families(families)
         if not all(chosen):
             raise DataError("a family needs at least a child; an empty one was given")
         limit = max(self.n_rows, ALWAYS_DENSE)
-        sparse = [len(family) > 1 and math.prod(self.cards[v] for v in family) > limit for family in chosen]
+        card = self.cards.__getitem__
+        sparse = [len(family) > 1 and math.prod(map(card, family)) > limit for family in chosen]
         dense = [family for family, is_sparse in zip(chosen, sparse, strict=True) if not is_sparse]
         tables = iter(self._dense((), dense, 2**63) if dense else ())
         seen = iter(self._sparse([f for f, is_sparse in zip(chosen, sparse, strict=True) if is_sparse], max_entries))
@@ -229,11 +245,16 @@ class Counter(ABC):
             features = self._find_family(among)
         if goal in features:
             raise DataError(f"the target {self.variables[goal].name!r} cannot also be one of the variables to pair")
+        if self._remembered is not None and self._remembered.is_about(goal, features):
+            return self._remembered.pairs
         n_classes = 1 if goal is None else self.cards[goal]
         layout = layout_pairs([self.cards[v] for v in features], n_classes, max_entries)
         buffers = self._sum_blocks(partial(count_pairs, features, goal, layout))
         variables = [self.variables[v] for v in features]
-        return PairTables(variables, None if goal is None else self.variables[goal], layout, *buffers)
+        pairs = PairTables(variables, None if goal is None else self.variables[goal], layout, *buffers)
+        if pairs.counts.size <= MOST_REMEMBERED:
+            self._remembered = RememberedPairs(pairs, goal, features, self.total_weight)
+        return pairs
 
     # ---------------------------------------------------------------- adding
 
@@ -265,6 +286,17 @@ class Counter(ABC):
 
     def _find(self, variable: str | int) -> int:
         return find_variable(variable, self._positions)
+
+    def _find_families(self, families: Iterable[Iterable[str | int]]) -> list[tuple[int, ...]]:
+        """The positions of the variables of each family; all at once, as there may be thousands."""
+        position = self._places.get
+        found = []
+        for family in families:
+            places = tuple(map(position, family)) if not isinstance(family, str) else (None,)
+            if None in places or len({*places}) < len(places):
+                places = self._find_family(family)  # other types of numbers, or an error that says what is wrong
+            found.append(places)
+        return found  # type: ignore[return-value]
 
     def _find_family(self, family: Iterable[str | int]) -> tuple[int, ...]:
         if isinstance(family, str):

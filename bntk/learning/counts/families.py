@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import numpy as np
 
@@ -50,17 +50,18 @@ def plan_families(
     cards: Sequence[int], base: Sequence[int], families: Sequence[Sequence[int]], max_entries: int, names: Sequence[str]
 ) -> FamilyPlan:
     """Lay out the tables of ``(*base, *family)`` for each family; refuse them when they are too large together."""
-    front = tuple(cards[v] for v in base)
-    shapes = tuple(front + tuple(cards[v] for v in family) for family in families)
-    sizes = [math.prod(shape) for shape in shapes]
+    card = cards.__getitem__
+    front = tuple(map(card, base))
+    shapes = tuple([front + tuple(map(card, family)) for family in families])
+    sizes = list(map(math.prod, shapes))
     if sum(sizes) > max_entries or max(sizes, default=0) > LARGEST_TABLE:
         largest = sizes.index(max(sizes))
         _refuse([names[v] for v in (*base, *families[largest])], sizes, max_entries)
     return FamilyPlan(
         base=np.array(base, dtype=np.int64),
-        pointers=np.array([0, *accumulate(len(family) for family in families)], dtype=np.int64),
-        members=np.array([v for family in families for v in family], dtype=np.int64),
-        offsets=np.array([0, *accumulate(size + 1 for size in sizes)], dtype=np.int64),
+        pointers=np.array([0, *accumulate(map(len, families))], dtype=np.int64),
+        members=np.fromiter(chain.from_iterable(families), dtype=np.int64),
+        offsets=np.array([0, *accumulate([size + 1 for size in sizes])], dtype=np.int64),
         shapes=shapes,
     )
 

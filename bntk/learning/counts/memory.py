@@ -1,13 +1,18 @@
-"""Counting rows that are in memory."""
+"""Counting rows that are in memory; and the one door through which learning takes data of any kind, ``as_counter``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from bntk.data.table import Table
+from bntk.data.coding import lacking_columns
+from bntk.data.table import Table, as_table
+from bntk.data.variable import Variable
+from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 from bntk.learning.counts.base import Block, Counter
 from bntk.learning.counts.state_planes import StatePlanes
@@ -35,7 +40,7 @@ class TableCounter(Counter):
     def __init__(self, table: Table, weights: np.ndarray | None = None) -> None:
         super().__init__(table.variables)
         self.table = table
-        self.weights = None if weights is None else _check_weights(weights, table.n_rows)
+        self.weights = None if weights is None else _own_weights(weights, table.n_rows)
 
     @property
     def n_rows(self) -> int:
@@ -61,13 +66,49 @@ class TableCounter(Counter):
         yield self.table, self.weights
 
 
-def _check_weights(weights: np.ndarray, n_rows: int) -> np.ndarray:
+def _own_weights(weights: np.ndarray, n_rows: int) -> np.ndarray:
     """A private copy of the weights, which later changes of the caller's array cannot reach."""
-    checked = np.array(weights, dtype=np.float64)
-    if checked.shape != (n_rows,):
-        raise DataError(f"weights must have the shape ({n_rows},), one for each row, not {checked.shape}")
-    bad = np.flatnonzero(~(np.isfinite(checked) & (checked >= 0)))
-    if len(bad):
-        raise DataError(f"weights must be finite and not negative; row {bad[0]} has the weight {checked[bad[0]]}")
-    checked.flags.writeable = False
-    return checked
+    own = checked_weights(np.array(weights, dtype=np.float64), n_rows)
+    own.flags.writeable = False
+    return own
+
+
+def as_counter(
+    data: Any,
+    *,
+    variables: Sequence[Variable] | None = None,
+    weights: ArrayLike | None = None,
+    only: Collection[str] | None = None,
+    require_rows: bool = False,
+) -> Counter:
+    """A counter of data of any kind.
+
+    Parameters
+    ----------
+    data : Table, data frame, mapping of columns, or Counter
+        A counter is returned as it is.
+    variables : sequence of Variable, optional
+        Declared states, where the data may not show all of them.
+    weights : array_like, optional
+        One non-negative number per row.
+    only : collection of str, optional
+        The columns that are needed; others are not read.
+    require_rows : bool
+        Refuse data without rows.
+
+    Examples
+    --------
+    >>> as_counter({"rain": ["no", "yes", "no"]}, weights=[1, 2, 1]).tables([["rain"]])
+    [array([2., 2.])]
+    """
+    if isinstance(data, Counter):
+        if weights is not None or variables is not None:
+            raise DataError("a Counter has its weights and variables already; give them where it is made")
+        counter = data
+    else:
+        table = as_table(data, variables=variables, only=only, require_rows=require_rows)
+        counter = TableCounter(table, None if weights is None else np.asarray(weights))
+    absent = [name for name in only or () if name not in counter._positions]
+    if absent:
+        raise lacking_columns(absent, counter.names)
+    return counter

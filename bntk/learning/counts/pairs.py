@@ -110,7 +110,8 @@ class PairTables:
 
     def table(self, one: str | int, other: str | int) -> np.ndarray:
         """The table of a pair, a view of shape (r_one, r_other); with a target (n_classes, r_one, r_other)."""
-        i, j = self.index(one), self.index(other)
+        i = one if type(one) is int else self.index(one)
+        j = other if type(other) is int else self.index(other)
         if i == j:
             raise DataError(f"a pair needs two variables; {self.variables[i].name!r} is given twice")
         low, high = min(i, j), max(i, j)
@@ -121,7 +122,7 @@ class PairTables:
 
     def single(self, variable: str | int) -> np.ndarray:
         """The table of one variable, a view of shape (r,); with a target (n_classes, r)."""
-        i = self.index(variable)
+        i = variable if type(variable) is int else self.index(variable)
         k, r, at = self.layout.n_classes, self.variables[i].n_states, int(self.layout.columns[i])
         return self.single_counts[k * at : k * (at + r)].reshape((k, r) if self.target else (r,))
 
@@ -144,6 +145,58 @@ class PairTables:
         given = f" given {self.target.name}" if self.target else ""
         n = len(self.variables)
         return f"PairTables: {n * (n - 1) // 2:,} pairs of {n} variables{given}, {self.counts.nbytes:,} bytes"
+
+
+class RememberedPairs:
+    """The pair tables that a counter has counted last, as a source of the tables of small families.
+
+    Parameters
+    ----------
+    pairs : PairTables
+    target : int, optional
+        Its position among the variables of the counter.
+    features : sequence of int
+        The positions of the other variables.
+    total : float
+        The weight of all rows.
+    """
+
+    def __init__(self, pairs: PairTables, target: int | None, features: Sequence[int], total: float) -> None:
+        self.pairs, self._target, self._features = pairs, target, tuple(features)
+        self._places = {v: place for place, v in enumerate(features)}
+        # Where the target is never missing, families without it are sums over its states.
+        self._target_known = bool(np.isclose(pairs.class_counts.sum(), total, rtol=1e-12, atol=0))
+
+    def is_about(self, target: int | None, features: Sequence[int]) -> bool:
+        """Whether these are the pairs of some variables, in this order, given a target."""
+        return target == self._target and tuple(features) == self._features
+
+    def tables(self, families: Sequence[Sequence[int]], max_entries: int) -> list[np.ndarray | None]:
+        """The tables of the families that can be had from the pairs, as copies; None for the others."""
+        found, left = [], max_entries
+        for family in families:
+            table = self._table(family)
+            left -= 0 if table is None else table.size
+            found.append(np.array(table, order="C") if table is not None and left >= 0 else None)
+        return found
+
+    def _table(self, family: Sequence[int]) -> np.ndarray | None:
+        """A view of the pair, single or class counts with the axes of a family."""
+        target, place = self._target, self._places.get
+        has_target = target is not None and target in family
+        inside = sorted(filter(self._places.__contains__, family), key=place)  # type: ignore[arg-type]
+        if len(inside) > 2 or len(inside) + has_target < len(family) or not (inside or has_target):
+            return None
+        if not inside:
+            return self.pairs.class_counts
+        if target is not None and not has_target and not self._target_known:
+            return None
+        places = map(place, inside)
+        table = self.pairs.table(*places) if len(inside) == 2 else self.pairs.single(*places)  # type: ignore[arg-type]
+        if target is not None and not has_target:
+            table = table.sum(axis=0)
+        axes = [target, *inside] if has_target else inside
+        return table if list(family) == axes else table.transpose(list(map(axes.index, family)))
 
 
 def find_variable(variable: str | int, positions: dict[str, int]) -> int:
@@ -173,8 +226,15 @@ def count_pairs(
     base = () if target is None else (target,)
     _count_other_singles(planes, chosen, base, layout, table, weights, singles)
     _count_other_pairs(planes, chosen, base, layout, table, weights, pairs)
-    classes = _count(table, weights, (), [base], None)
-    return pairs, singles, classes
+    return pairs, singles, _class_counts(table, target, weights)
+
+
+def _class_counts(table: Table, target: int | None, weights: np.ndarray | None) -> np.ndarray:
+    """The rows (or the weight) of each state of the target; without a target, of all rows."""
+    if target is None:
+        return np.array([table.n_rows if weights is None else weights.sum()])
+    n_classes = table.variables[target].n_states
+    return np.bincount(table.codes[target], weights, minlength=n_classes)[:n_classes]
 
 
 def _count(

@@ -1,86 +1,63 @@
 """Scores: what a structure is worth on data. Natural logarithms, and higher is better, always.
 
-Any score can be given by name; see :func:`by_name`.
+Any score can be given by name; see :func:`by_name`. The classes in the modules of this package that declare a ``name``
+are its scores: nothing else lists them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bntk.data.table import as_table
-from bntk.errors import DataError
+from bntk._declared import SCORES
 from bntk.graph.dag import DAG
-from bntk.learning.counts import Counter, TableCounter
+from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import Evaluator, Score
-from bntk.learning.scores.confusion import Accuracy, ConfusionScore
-from bntk.learning.scores.decomposable import (
-    AIC,
-    BIC,
-    FNML,
-    HGC,
-    K2,
-    QNML,
-    SB,
-    BDeu,
-    BDs,
-    DecomposableScore,
-    LogLikelihood,
-)
-from bntk.learning.scores.explain import Explanation, explain
+from bntk.learning.scores.confusion import ConfusionScore
+from bntk.learning.scores.decomposable import DecomposableScore
+from bntk.learning.scores.explain import ScoreTerms, explain
 from bntk.learning.scores.family_evaluator import FamilyEvaluator
-from bntk.learning.scores.predictive import CV, LC, LOO, PredictiveScore
+from bntk.learning.scores.predictive import PredictiveScore
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 
+if TYPE_CHECKING:  # editors and type checkers see these; a score that is not here works all the same
+    from bntk.learning.scores.confusion import Accuracy as Accuracy
+    from bntk.learning.scores.decomposable import AIC as AIC
+    from bntk.learning.scores.decomposable import BIC as BIC
+    from bntk.learning.scores.decomposable import FNML as FNML
+    from bntk.learning.scores.decomposable import HGC as HGC
+    from bntk.learning.scores.decomposable import K2 as K2
+    from bntk.learning.scores.decomposable import QNML as QNML
+    from bntk.learning.scores.decomposable import SB as SB
+    from bntk.learning.scores.decomposable import BDeu as BDeu
+    from bntk.learning.scores.decomposable import BDs as BDs
+    from bntk.learning.scores.decomposable import LogLikelihood as LogLikelihood
+    from bntk.learning.scores.predictive import CV as CV
+    from bntk.learning.scores.predictive import LC as LC
+    from bntk.learning.scores.predictive import LOO as LOO
+
+globals().update(SCORES.load())
+
 __all__ = [
-    "AIC",
-    "BIC",
-    "CV",
-    "FNML",
-    "HGC",
-    "K2",
-    "LC",
-    "LOO",
-    "QNML",
-    "SB",
-    "Accuracy",
-    "BDeu",
-    "BDs",
+    *SCORES.classes,
     "ConfusionScore",
     "DecomposableScore",
     "Evaluator",
-    "Explanation",
     "FamilyEvaluator",
-    "LogLikelihood",
     "PredictiveEvaluator",
     "PredictiveScore",
     "Score",
+    "ScoreTerms",
     "by_name",
     "explain",
     "score",
     "score_by_node",
 ]
 
-_BY_NAME: dict[str, type[Score]] = {
-    "loglik": LogLikelihood,
-    "ll": LogLikelihood,
-    "aic": AIC,
-    "bic": BIC,
-    "bdeu": BDeu,
-    "bds": BDs,
-    "k2": K2,
-    "hgc": HGC,
-    "sb": SB,
-    "fnml": FNML,
-    "qnml": QNML,
-    "loo": LOO,
-    "lc": LC,
-    "cv": CV,
-    "accuracy": Accuracy,
-}
-
 
 def by_name(score: str | Score) -> Score:
     """A score by its name, in any case and with its default parameters; a score is returned as it is.
+
+    Scores of your own are known by their names, too: a class that derives from one of ours and has a ``name``.
 
     Examples
     --------
@@ -89,16 +66,17 @@ def by_name(score: str | Score) -> Score:
     """
     if isinstance(score, Score):
         return score
-    found = _BY_NAME.get(score.lower()) if isinstance(score, str) else None
+    found = SCORES.get(score.lower()) if isinstance(score, str) else None
     if found is None:
         raise ValueError(
-            f"score={score!r} is not known; the choices are {', '.join(_BY_NAME)}, or a score such as BDeu(ess=10)"
+            f"score={score!r} is not known; the choices are {', '.join(SCORES)}, or a score such as BDeu(ess=10)"
         )
-    return found()
+    made: Score = found()
+    return made
 
 
 def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
-    """What a structure is worth on data.
+    """The score of a structure on data.
 
     Parameters
     ----------
@@ -107,6 +85,7 @@ def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
     data : Table, data frame, mapping of columns, or Counter
         Must have a column for each node; others are ignored.
     score : str or Score
+        A name such as ``"bdeu"`` or ``"bic"``, or an object such as ``bntk.scores.BDeu(10)``.
 
     Examples
     --------
@@ -121,7 +100,7 @@ def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
 
 
 def score_by_node(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> dict[str, float]:
-    """What the family of each node adds to :func:`score`, for scores that are sums over families.
+    """The score of each node given its parents, for scores that are sums over families; see :func:`score`.
 
     Examples
     --------
@@ -139,9 +118,6 @@ def score_by_node(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> dic
 def _evaluator(dag: DAG | str, data: Any, score: Score) -> tuple[list[int], Evaluator]:
     """An evaluator that holds the structure, and the positions of its nodes among the variables of the data."""
     dag = DAG.parse(dag) if isinstance(dag, str) else dag
-    counter = data if isinstance(data, Counter) else TableCounter(as_table(data, only=dag.nodes))
-    absent = [name for name in dag.nodes if name not in counter.names]
-    if absent:
-        raise DataError(f"the data have no column for {absent}; they have {list(counter.names)}")
+    counter = as_counter(data, only=dag.nodes)
     nodes = [counter.names.index(name) for name in dag.nodes]
     return nodes, score.evaluator(counter, DAG(counter.names, dag.arcs))

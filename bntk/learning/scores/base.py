@@ -1,30 +1,35 @@
-"""What every score and every evaluator can do.
+"""The interfaces of scores and evaluators.
 
-A score is a rule, and knows no data. Its evaluator looks at one counter and holds one structure; it answers what the
-structure is worth, what each of a batch of moves would gain, and it makes a move. Searches know nothing else.
+A score is a formula without data. Its evaluator has the counts of some data and one structure: it returns the score of
+the structure and what each of a batch of moves would gain, and makes moves. Searches need nothing else.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.errors import DataError
 from bntk.graph.dag import DAG
+from bntk.graph.undirected import sorted_rows
 from bntk.learning.counts import Counter
 from bntk.learning.moves import Move, Moves
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bntk.learning.scores.family_evaluator import FamilyEvaluator
+
 
 class Score(ABC):
-    """A rule that says what a structure is worth on data: natural logarithms, and higher is better."""
+    """The base of all scores: how good a structure is for data, in natural logarithms; higher is better."""
 
-    #: How users name it.
-    name: str
+    #: How users name it; the first line of the docstring says what it is.
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
 
     def with_target(self, target: str) -> Score:
         """The score for this class variable; the same, unless it is of predictions and has no target yet."""
@@ -42,12 +47,12 @@ class Score(ABC):
         dag : DAG, optional
             The structure to begin with, over the counter's variables in their order; by default without arcs.
         arc_weights : ndarray of shape (n, n), optional
-            What each arc (row: tail, column: head) adds to the score when it is there: a log prior for each arc.
+            What each arc (row: tail, column: head) adds to the score when it is present: a log prior for each arc.
         """
 
 
 class Evaluator(ABC):
-    """A score, data, and a structure that changes by moves.
+    """The base of all evaluators: a score on data, with a structure that changes by moves.
 
     Attributes
     ----------
@@ -65,7 +70,7 @@ class Evaluator(ABC):
     @property
     def dag(self) -> DAG:
         """The structure held, as a DAG."""
-        return DAG._trusted(self.names, tuple(tuple(sorted(p)) for p in self.parents))
+        return DAG._trusted(self.names, sorted_rows(self.parents))
 
     @property
     @abstractmethod
@@ -74,7 +79,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def total(self) -> float:
-        """What the structure held is worth."""
+        """The score of the structure held."""
 
     @abstractmethod
     def gains(self, moves: Moves) -> NDArray[np.float64]:
@@ -87,6 +92,13 @@ class Evaluator(ABC):
     @abstractmethod
     def reset(self, dag: DAG) -> None:
         """Hold another structure; what has been learned about families is kept."""
+
+    def by_family(self, search: str) -> FamilyEvaluator:
+        """This evaluator, for a search that needs a score that is a sum over families; others are refused."""
+        raise DataError(
+            f"{search} needs a score that is a sum over families, such as BIC or BDeu; {type(self).__name__} is of"
+            " another kind, and HillClimbing or Tabu take any"
+        )
 
     def change_gains(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> NDArray[np.float64]:
         """What each of some changes alone would add to :meth:`total`; each gives new parents to some nodes at once.
@@ -104,4 +116,4 @@ class Evaluator(ABC):
     def change(self, change: Mapping[int, frozenset[int]]) -> None:
         """Give some nodes other parents, all at once."""
         parents = [change.get(node, held) for node, held in enumerate(self.parents)]
-        self.reset(DAG._trusted(self.names, tuple(tuple(sorted(row)) for row in parents)))
+        self.reset(DAG._trusted(self.names, sorted_rows(parents)))

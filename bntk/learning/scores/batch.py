@@ -81,6 +81,11 @@ def gather(tables: Sequence[NDArray[Any]], lefts: ArrayLike, cards: ArrayLike, r
     return TableBatch(flat, ends - left * card * right, left, card, right, (left * right).astype(np.float64))
 
 
+def compact_batch(counter: Counter, families: Sequence[tuple[int, tuple[int, ...]]]) -> TableBatch:
+    """Families (child, parents) as :meth:`Counter.compact` counts them: only what was seen where tables are large."""
+    return gather_compact(counter.compact([(*parents, child) for child, parents in families]))
+
+
 def gather_compact(tables: Sequence[CompactTable]) -> TableBatch:
     """A batch of compact tables."""
     lefts, cards = np.array([table.counts.shape for table in tables]).T

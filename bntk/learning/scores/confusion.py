@@ -20,7 +20,7 @@ from bntk.learning.scores.predictive import FoldScore
 
 
 class ConfusionScore(FoldScore):
-    """A score that is a function of the confusion matrix.
+    """The base of scores that are functions of the confusion matrix.
 
     A score of this kind has the fields of :class:`Accuracy` and defines ``name`` and :meth:`values`.
     """
@@ -36,23 +36,32 @@ class ConfusionScore(FoldScore):
             structure sum to one; each fold has the same.
         """
 
-    def row_weights(self, plan: leaving_out.Plan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def row_weights(self, plan: leaving_out.HoldoutPlan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The share of each row of the plan."""
         return plan.fold_shares(weights)
 
 
 @dataclass(frozen=True)
 class Accuracy(ConfusionScore):
-    """The mean over folds (of all repeats) of the share of test rows whose label is right; from 0 to 1.
+    """Cross-validated accuracy: the mean over folds of the share of rows whose class is predicted correctly.
 
-    A row of a fold with n rows weighs 1 / (F n), as in the wrapper searches of R's bnclassify.
+    A row of a fold with n rows has the weight 1 / (F n), with F the number of folds of all repeats, as in the wrapper
+    searches of R's bnclassify.
 
     Parameters
     ----------
     folds : int, integer array of shape (rows,) or (repeats, rows), or "loo"
-        As for :class:`CV`; ``"loo"`` leaves out each row alone, and is the share of all rows whose label is right.
-    repeats, target, alpha, seed
-        As for :class:`CV`.
+        The number of folds, which are stratified: each has the same number of rows of a class, or one more. Or the
+        fold of each row of the data. ``"loo"`` leaves out one row at a time; the score is then the share of all rows
+        whose class is predicted correctly.
+    repeats : int
+        Number of times that the rows are divided into folds.
+    target : str, optional
+        The class variable.
+    alpha : float
+        Pseudo-count that is added to each count.
+    seed : int
+        The same seed gives the same folds.
 
     Examples
     --------

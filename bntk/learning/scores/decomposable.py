@@ -3,9 +3,9 @@
 Notation, as in the papers: N_ijk rows have child i in state k and its parents in configuration j; N_ij = sum_k N_ijk;
 r states of the child, q parent configurations (seen or not), N rows. Natural logarithms; higher is better.
 
-Missing cells: a row counts for a family when it is complete in it (available cases). Families then see different rows,
-and a family that few rows are complete in looks better than it is, because it has less to explain. Where many cells
-are missing, take ``missing="average"``, which LogLikelihood, AIC and BIC offer.
+Missing values: a row counts for a family when it is complete in it (available cases). Families are then scored on
+different rows, and one with few complete rows scores better than it should, because there is less to explain. Where
+many values are missing, take ``missing="average"``, which LogLikelihood, AIC and BIC offer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -26,42 +26,45 @@ from bntk.learning.scores.base import Score
 from bntk.learning.scores.batch import TableBatch
 
 if TYPE_CHECKING:
-    from bntk.learning.scores.explain import Explanation
+    from bntk.learning.scores.explain import ScoreTerms
     from bntk.learning.scores.family_evaluator import FamilyEvaluator
 
 Missing = Literal["available", "average"]
 
 
 class Reach(NamedTuple):
-    """What is known about all families that contain a family, from which a score bounds what they are worth.
+    """For a batch of families, what is known about all families that contain each of them.
+
+    From this a score bounds what the larger families are worth.
 
     Attributes
     ----------
-    counts : callable
-        Gives N_ijk of the family itself, an array of shape (m, r); rows are read only when it is called.
-    r, q : number of states of the child, and of its parent configurations
+    tables : callable
+        Returns the tables N_ijk of the families themselves; rows are read only when it is called.
+    cards, qs : ndarray of shape (f,)
+        Number of states r of each child, and of its parent configurations q.
     n : float
         Rows of the data.
-    ceiling : float
-        The log-likelihood of the child given all other variables, which no set of parents exceeds.
-    most_configurations, most_seen : float
+    ceilings : ndarray of shape (f,)
+        The log-likelihood of each child given all other variables, which no set of parents exceeds.
+    most_configurations, most_seen : ndarray of shape (f,)
         How many parent configurations there can be, and how many of them can have been seen.
     whole : bool
-        True when no cell is missing and no row is weighted, so that the tables of larger families refine this one.
+        True when no cell is missing and no row is weighted, so that the tables of larger families refine these.
     """
 
-    counts: Callable[[], NDArray[Any]]
-    r: int
-    q: float
+    tables: Callable[[], TableBatch]
+    cards: NDArray[np.int64]
+    qs: NDArray[np.float64]
     n: float
-    ceiling: float
-    most_configurations: float
-    most_seen: float
+    ceilings: NDArray[np.float64]
+    most_configurations: NDArray[np.float64]
+    most_seen: NDArray[np.float64]
     whole: bool
 
 
 class DecomposableScore(Score):
-    """A score that is a sum over families.
+    """The base of scores that are sums over families, each a function of the counts of a child given its parents.
 
     A score of your own needs only ``name`` and :meth:`family`; everything else follows from it.
 
@@ -94,9 +97,9 @@ class DecomposableScore(Score):
             N_ijk with one row for each parent configuration: all of them, or those that were seen. A vector is a
             child without parents.
         q : float, optional
-            How many parent configurations exist; by default, as many as there are rows in ``counts``.
+            Number of parent configurations that exist; by default the number of rows of ``counts``.
         n : float, optional
-            Rows of the data, for penalties; by default the sum of the counts.
+            Number of rows of the data, for penalties; by default the sum of the counts.
         """
 
     def terms(self, counts: ArrayLike, q: float | None = None, n: float | None = None) -> tuple[float, float]:
@@ -107,9 +110,9 @@ class DecomposableScore(Score):
         """The score of each family of a batch; ``n`` is the number of rows of the data."""
         return np.array([self.family(batch.matrix(f), float(batch.qs[f]), n) for f in range(len(batch))])
 
-    def bound(self, reach: Reach) -> float:
-        """A number that the score of no family that contains a family exceeds; infinite when none is known."""
-        return math.inf
+    def bounds(self, reach: Reach) -> NDArray[np.float64]:
+        """For each family of a batch, a number that no family containing it exceeds; infinite when none is known."""
+        return np.full(len(reach.cards), np.inf)
 
     def evaluator(
         self, counter: Counter, dag: DAG | None = None, *, arc_weights: NDArray[np.float64] | None = None
@@ -119,7 +122,7 @@ class DecomposableScore(Score):
 
         return FamilyEvaluator(self, counter, dag, arc_weights=arc_weights)
 
-    def explain(self, data: Any, child: str, parents: Any = ()) -> Explanation:
+    def explain(self, data: Any, child: str, parents: Any = ()) -> ScoreTerms:
         """The terms of one family; see :func:`bntk.scores.explain`."""
         from bntk.learning.scores.explain import explain
 
@@ -158,8 +161,8 @@ class KernelScore(DecomposableScore):
         """The score of each family of a batch; ``n`` is the number of rows of the data."""
         return batch.run(kernels.score_tables, *self._rule(n), n)
 
-    def bound(self, reach: Reach) -> float:
-        """What no family that contains a family exceeds.
+    def bounds(self, reach: Reach) -> NDArray[np.float64]:
+        """For each family of a batch, what no family that contains it exceeds.
 
         - Likelihood: L - penalty(q), where L is the log-likelihood given all other variables (at most 0); the penalty
           grows with q (de Campos and Ji 2011, "Efficient structure learning of Bayesian networks using constraints").
@@ -174,30 +177,33 @@ class KernelScore(DecomposableScore):
 
         The last three need whole rows; otherwise only L is left.
         """
-        rule, r = self._rule(reach.n), reach.r
+        rule, r = self._rule(reach.n), reach.cards
         if rule.formula == kernels.LIKELIHOOD:
-            return reach.ceiling - rule.penalty * (r - 1) * reach.q
+            return reach.ceilings - rule.penalty * (r - 1) * reach.qs
         if not reach.whole:
-            return reach.ceiling
+            return reach.ceilings
         if rule.formula == kernels.DIRICHLET:
-            cells = (1.0, r * reach.most_configurations, r * reach.most_seen)[rule.spread]
-            return min(reach.ceiling, kernels.pure_dirichlet(_as_table(reach.counts()), rule.alpha / cells))
+            spread_over = reach.most_configurations if rule.spread == kernels.ALL_CELLS else reach.most_seen
+            tables = replace(reach.tables(), qs=spread_over)
+            return np.minimum(reach.ceilings, tables.run(kernels.pure_dirichlets, rule.alpha, rule.spread))
         if rule.formula == kernels.FNML:
-            return reach.ceiling - kernels.factored_regret(_as_table(reach.counts()))
-        return reach.ceiling - kernels.log_regret(reach.n, reach.q * r) + kernels.log_regret(reach.n, reach.q)
+            return reach.ceilings - reach.tables().run(kernels.factored_regrets)
+        return reach.ceilings - kernels.log_regrets(reach.n, reach.qs * r) + kernels.log_regrets(reach.n, reach.qs)
 
 
 @dataclass(frozen=True)
 class LogLikelihood(KernelScore):
-    """The maximum log-likelihood, sum_jk N_ijk log(N_ijk / N_ij). It never falls when a parent is added.
+    """Maximum log-likelihood: sum_jk N_ijk log(N_ijk / N_ij), without a penalty.
+
+    It never falls when a parent is added.
 
     Parameters
     ----------
     missing : {"available", "average"}
-        What a family is worth when cells are missing: the sum over the rows that are complete in it, or the average
-        over these rows times the number of all rows, N LL_i / N_i (node-average likelihood, Balov 2013, "Consistent
-        model selection of discrete Bayesian networks from incomplete data"). A family without any complete row is then
-        worth the uniform distribution, -N log r.
+        The score of a family with missing values. ``"available"``: the sum over the rows that are complete in it.
+        ``"average"``: the mean over these rows times the number of all rows, N LL_i / N_i (node-average likelihood,
+        Balov 2013, "Consistent model selection of discrete Bayesian networks from incomplete data"); for a family
+        without any complete row, the log-likelihood of the uniform distribution, -N log r.
 
     Examples
     --------
@@ -207,6 +213,7 @@ class LogLikelihood(KernelScore):
 
     missing: Missing = "available"
     name = "loglik"
+    aliases = ("ll",)
     _equivalent = True
 
     def __post_init__(self) -> None:
@@ -218,14 +225,16 @@ class LogLikelihood(KernelScore):
 
 @dataclass(frozen=True)
 class AIC(KernelScore):
-    """Akaike's criterion: the log-likelihood minus the number of free parameters, LL - (r - 1) q (Akaike 1974).
+    """Akaike information criterion: the log-likelihood minus the number of free parameters, LL - (r - 1) q.
 
-    All parent configurations count, seen or not. R's bnlearn has the same scale (-1/2 times the classical one).
+    (Akaike 1974.) All parent configurations count, seen or not. R's bnlearn has the same scale (-1/2 times the
+    classical one).
 
     Parameters
     ----------
     missing : {"available", "average"}
-        As in :class:`LogLikelihood`.
+        With missing values, the log-likelihood of a family is the sum over the rows that are complete in it, or the
+        mean over these rows times the number of all rows; see :class:`LogLikelihood`.
     """
 
     missing: Missing = "available"
@@ -241,7 +250,7 @@ class AIC(KernelScore):
 
 @dataclass(frozen=True)
 class BIC(KernelScore):
-    """Bayesian information criterion: LL - (r - 1) q log(N) / 2 (Schwarz 1978); also known as MDL.
+    """Bayesian information criterion, also known as MDL: LL - (r - 1) q log(N) / 2 (Schwarz 1978).
 
     N is the number of all rows (or the sum of their weights), whatever is missing. All parent configurations count,
     seen or not. R's bnlearn has the same scale (-1/2 times the classical one).
@@ -249,7 +258,8 @@ class BIC(KernelScore):
     Parameters
     ----------
     missing : {"available", "average"}
-        As in :class:`LogLikelihood`.
+        With missing values, the log-likelihood of a family is the sum over the rows that are complete in it, or the
+        mean over these rows times the number of all rows; see :class:`LogLikelihood`.
     """
 
     missing: Missing = "available"
@@ -274,7 +284,7 @@ class BDeu(KernelScore):
     Parameters
     ----------
     ess : float
-        Equivalent sample size: how many rows the uniform prior is worth.
+        Equivalent sample size: the prior counts as much as this number of rows, spread evenly over all cells.
     """
 
     ess: float = 1.0
@@ -308,15 +318,16 @@ class BDeu(KernelScore):
 
 @dataclass(frozen=True)
 class BDs(KernelScore):
-    """Bayesian Dirichlet sparse: as BDeu, with the prior spread over the parent configurations that were seen.
+    """Bayesian Dirichlet sparse: BDeu with the prior spread over the parent configurations that were observed.
 
     alpha_ijk = ess / (q' r), with q' the number of configurations with N_ij > 0 (Scutari 2016, "An empirical-Bayes
-    score for discrete Bayesian networks"). Equivalent DAGs have the same score only where everything was seen.
+    score for discrete Bayesian networks"). Equivalent DAGs have the same score only where all configurations were
+    observed.
 
     Parameters
     ----------
     ess : float
-        Equivalent sample size.
+        Equivalent sample size: the prior counts as much as this number of rows.
     """
 
     ess: float = 1.0
@@ -331,7 +342,7 @@ class BDs(KernelScore):
 
 @dataclass(frozen=True)
 class HGC(KernelScore):
-    """The measure of Heckerman, Geiger and Chickering with alpha_ijk = alpha for every cell.
+    """Bayesian Dirichlet score of Heckerman, Geiger and Chickering with the same alpha for every cell.
 
         Q_HGC = sum_j [log G(alpha_ij) / G(alpha_ij + N_ij) + sum_k log G(alpha_ijk + N_ijk) / G(alpha_ijk)],
 
@@ -356,9 +367,11 @@ class HGC(KernelScore):
 
 @dataclass(frozen=True)
 class K2(KernelScore):
-    """The score of Cooper and Herskovits (1992): sum_j [log (r - 1)! / (N_ij + r - 1)! + sum_k log N_ijk!].
+    """K2 score of Cooper and Herskovits (1992): the log marginal likelihood with alpha = 1 for every cell.
 
-    It is HGC with alpha = 1.
+        sum_j [log (r - 1)! / (N_ij + r - 1)! + sum_k log N_ijk!]
+
+    It is :class:`HGC` with alpha = 1, and has no parameters.
     """
 
     name = "k2"
@@ -369,7 +382,7 @@ class K2(KernelScore):
 
 @dataclass(frozen=True)
 class SB(KernelScore):
-    """The standard Bayesian measure: posterior of structure and parameters at their mode, with the penalty of BIC.
+    """Standard Bayesian measure: posterior of structure and parameters at their mode, with the penalty of BIC.
 
         Q_SB = sum_jk (N_ijk + alpha - 1) log((N_ijk + alpha - 1) / (N_ij + r alpha - r)) - (r - 1) q log(N) / 2
 
@@ -404,10 +417,11 @@ class SB(KernelScore):
 
 @dataclass(frozen=True)
 class FNML(KernelScore):
-    """Factorised normalised maximum likelihood: LL - sum_j log C(N_ij, r) (Silander, Roos, Kontkanen, Myllymaki 2008).
+    """Factorised normalised maximum likelihood: LL - sum_j log C(N_ij, r).
 
-    C(n, r) is the sum of the maximum likelihoods of all sequences of n rows over r states. It has no parameters. C is
-    computed exactly for every n (R's bnlearn approximates it for n > 1000).
+    (Silander, Roos, Kontkanen and Myllymaki 2008.) C(n, r) is the sum of the maximum likelihoods of all sequences of n
+    rows over r states. The score has no parameters. C is computed exactly for every n (R's bnlearn approximates it for
+    n > 1000).
     """
 
     name = "fnml"

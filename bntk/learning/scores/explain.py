@@ -1,4 +1,4 @@
-"""What a score is made of, for one family."""
+"""The terms of a score for one family."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bntk.data.table import as_table
-from bntk.learning.counts import Counter, TableCounter
+from bntk.learning.counts import as_counter
 from bntk.learning.scores.decomposable import DecomposableScore
 
 
 @dataclass(frozen=True)
-class Explanation:
+class ScoreTerms:
     """The terms of a score for one family; ``total = fit - penalty``.
 
     Attributes
@@ -23,7 +22,7 @@ class Explanation:
     fit : float
         Log-likelihood, or log marginal likelihood.
     penalty : float
-        What is taken off for the size of the family; zero for marginal likelihoods, which need none.
+        What is subtracted for the size of the family; zero for marginal likelihoods.
     total : float
     n_parameters : int
         Free parameters, (r - 1) q.
@@ -59,7 +58,7 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(score: DecomposableScore | str, data: Any, child: str, parents: str | Iterable[str] = ()) -> Explanation:
+def explain(score: DecomposableScore | str, data: Any, child: str, parents: str | Iterable[str] = ()) -> ScoreTerms:
     """The terms of a score for one family.
 
     Parameters
@@ -87,11 +86,11 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
     if not isinstance(rule, DecomposableScore):
         raise TypeError(f"only scores that are sums over families can be explained by family, not {rule!r}")
     chosen = (parents,) if isinstance(parents, str) else tuple(parents)
-    counter = data if isinstance(data, Counter) else TableCounter(as_table(data, only=[*chosen, child]))
+    counter = as_counter(data, only=[*chosen, child])
     (table,) = counter.compact([(*chosen, child)])
     n = counter.total_weight
     fit, penalty = rule.terms(table.counts, float(table.q), n)
-    return Explanation(
+    return ScoreTerms(
         rule, child, chosen, fit, penalty, fit - penalty,
         n_parameters=(table.counts.shape[1] - 1) * table.q,
         configurations=table.q,

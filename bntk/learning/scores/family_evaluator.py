@@ -20,12 +20,12 @@ Mask = NDArray[np.bool_]
 
 
 class FamilyEvaluator(Evaluator):
-    """A decomposable score on data, with a structure that changes by moves.
+    """The evaluator of a score that is a sum over families.
 
-    What each family is worth is remembered. Beside the questions of every evaluator it answers what single families
-    are worth (:meth:`local`, :meth:`locals`), what each change of one arc into a child would gain (:meth:`toggles`),
-    the weights of all pairs (:meth:`pair_weights`), and how much larger families can be worth (:meth:`bound`).
-    Variables are given by their positions.
+    The scores of families are remembered. Besides what every evaluator offers, it returns the scores of single families
+    (:meth:`local`, :meth:`locals`), the gain of each change of one arc into a child (:meth:`toggles`), the weights of
+    all pairs (:meth:`pair_weights`), and upper bounds for larger families (:meth:`bound`). Variables are given by their
+    positions.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class FamilyEvaluator(Evaluator):
     dag : DAG, optional
         The structure to begin with; by default without arcs.
     arc_weights : ndarray of shape (n, n), optional
-        Finite numbers that arcs (row: tail, column: head) add to the score when they are there.
+        Finite numbers that arcs (row: tail, column: head) add to the score when they are present.
 
     Examples
     --------
@@ -63,12 +63,16 @@ class FamilyEvaluator(Evaluator):
         self.counter = counter
         self.names = counter.names
         self._store = FamilyStore(score, counter)
-        self._arc_weights = _checked_weights(arc_weights, len(self.names))
+        self._arc_weights = checked_arc_weights(arc_weights, len(self.names))
         self._families: list[Family] = [(child, ()) for child in range(len(self.names))]
         self._parents: list[frozenset[int]] = [frozenset()] * len(self.names)
         self._gain = np.full((len(self.names),) * 2, np.nan)  # of toggling (row: child, column: parent)
         if dag is not None:
             self.reset(dag)
+
+    def by_family(self, search: str) -> FamilyEvaluator:
+        """This evaluator: its score is a sum over families."""
+        return self
 
     # ---------------------------------------------------------------- the structure
 
@@ -89,9 +93,10 @@ class FamilyEvaluator(Evaluator):
                 differing = sorted(set(dag.nodes) ^ set(self.names))
                 raise DataError(f"the structure and the data must have the same variables; they differ in {differing}")
             dag = dag.reorder(self.names)
-        for child, parents in enumerate(dag.parent_indices):
-            if parents != self._families[child][1]:
-                self._hold(child, parents)
+        changed = [child for child, row in enumerate(dag.parent_indices) if row != self._families[child][1]]
+        self._families = list(enumerate(dag.parent_indices))
+        self._parents = list(map(frozenset, dag.parent_indices))
+        self._gain[changed] = np.nan
 
     def apply(self, move: Move) -> None:
         """Make a move. That it keeps the structure acyclic and legal is the caller's business."""
@@ -116,15 +121,15 @@ class FamilyEvaluator(Evaluator):
     # ---------------------------------------------------------------- what it is worth
 
     def total(self) -> float:
-        """What the structure held is worth."""
+        """The score of the structure held."""
         return float(self.locals(self._families).sum())
 
     def local(self, child: int, parents: Iterable[int]) -> float:
-        """What one family is worth, arc weights included."""
+        """The score of one family, arc weights included."""
         return float(self.locals([(child, parents)])[0])
 
     def locals(self, families: Iterable[tuple[int, Iterable[int]]]) -> NDArray[np.float64]:
-        """What each of a batch of families (child, parents) is worth; rows are read once for all that are new."""
+        """The score of each of a batch of families (child, parents); rows are read once for all that are new."""
         keys = [(child, tuple(sorted(parents))) for child, parents in families]
         values = np.array(self._store.values(keys))
         if self._arc_weights is not None:
@@ -200,7 +205,7 @@ class FamilyEvaluator(Evaluator):
         among : iterable of variables, or boolean mask, optional
             The variables to pair; by default all but the target.
         same_rows : bool
-            Matters only with missing cells. By default both families are worth what :meth:`local` says, on the rows
+            Matters only with missing values. By default both families have the score of :meth:`local`, on the rows
             that are complete in each. When True, both are evaluated on the rows complete in the pair and the target, so
             that the log-likelihood gives N times the conditional mutual information.
 
@@ -258,7 +263,8 @@ class FamilyEvaluator(Evaluator):
             self._hold(node, tuple(sorted(parents)))
 
 
-def _checked_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.float64] | None:
+def checked_arc_weights(weights: NDArray[np.float64] | None, n: int) -> NDArray[np.float64] | None:
+    """A copy of the weights of arcs, with zeros on the diagonal."""
     if weights is None:
         return None
     checked = np.array(weights, dtype=np.float64)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 # Formulas.
@@ -221,12 +222,37 @@ def score_tables(flat, begins, lefts, cards, rights, qs, formula, spread, alpha,
 
 
 @njit(cache=True, nogil=True)
-def pure_dirichlet(table, a):
+def pure_dirichlet(table, r, a):
     """sum_jk log G(r a) G(a + N_ijk) / (G(r a + N_ijk) G(a)): as if further parents told the states apart."""
-    r = table.shape[1]
     constant = math.lgamma(r * a) - math.lgamma(a)
     result = 0.0
-    for count in table.ravel():
+    for count in table:
         if count > 0:
             result += constant + math.lgamma(a + count) - math.lgamma(r * a + count)
     return result
+
+
+@njit(cache=True, nogil=True)
+def pure_dirichlets(flat, begins, lefts, cards, rights, qs, alpha, spread, out):
+    """:func:`pure_dirichlet` of each table of a batch; unless each cell has alpha, it is spread over q r cells."""
+    for f in range(begins.size):
+        size = lefts[f] * cards[f] * rights[f]
+        a = alpha if spread == EACH_CELL else alpha / (cards[f] * qs[f])
+        out[f] = pure_dirichlet(flat[begins[f] : begins[f] + size], cards[f], a)
+
+
+@njit(cache=True, nogil=True)
+def factored_regrets(flat, begins, lefts, cards, rights, qs, out):
+    """:func:`factored_regret` of each table of a batch."""
+    for f in range(begins.size):
+        size = lefts[f] * cards[f] * rights[f]
+        out[f] = factored_regret(flat[begins[f] : begins[f] + size].reshape((lefts[f], cards[f], rights[f])))
+
+
+@njit(cache=True, nogil=True)
+def log_regrets(n, cells):
+    """:func:`log_regret` for each number of cells."""
+    out = np.empty(cells.size)
+    for f in range(cells.size):
+        out[f] = log_regret(n, cells[f])
+    return out

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from bntk.errors import DataError
 from bntk.learning.scores.predictive_kernels import FOLDS, LEAVE_ONE, RUNNING
 
-Rows = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Plan:
+class HoldoutPlan:
     """An order of the rows in which those that are left out together are neighbours.
 
     Attributes
@@ -29,8 +29,8 @@ class Plan:
     """
 
     scheme: int
-    order: Rows
-    starts: Rows
+    order: Ints
+    starts: Ints
 
     def fold_shares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each row adds to a mean over folds: its weight over that of its fold and the number of folds.
@@ -45,28 +45,28 @@ class Plan:
         return weights * np.repeat(shares, np.diff(self.starts))
 
 
-def leave_one_out(y: Rows) -> Plan:
+def leave_one_out(y: Ints) -> HoldoutPlan:
     """Each row alone is left out; rows are ordered by class, which makes them neighbours in the tables."""
-    return Plan(LEAVE_ONE, np.argsort(y, kind="stable"), np.array([0, len(y)]))
+    return HoldoutPlan(LEAVE_ONE, np.argsort(y, kind="stable"), np.array([0, len(y)]))
 
 
-def one_after_the_other(y: Rows, shuffle: int | None) -> Plan:
+def one_after_the_other(y: Ints, shuffle: int | None) -> HoldoutPlan:
     """Each row and all after it are left out."""
     order = np.arange(len(y)) if shuffle is None else np.random.default_rng(shuffle).permutation(len(y))
-    return Plan(RUNNING, order, np.array([0, len(y)]))
+    return HoldoutPlan(RUNNING, order, np.array([0, len(y)]))
 
 
-def in_folds(numbers: Rows) -> Plan:
+def in_folds(numbers: Ints) -> HoldoutPlan:
     """Each fold is left out; ``numbers`` has the shape (repeats, n) and gives the fold of each row."""
     orders, starts, n = [], [np.array([0])], numbers.shape[1]
     for repeat, row in enumerate(numbers):
         order = np.argsort(row, kind="stable")
         orders.append(order)
         starts.append(repeat * n + np.append(np.flatnonzero(np.diff(row[order])) + 1, n))
-    return Plan(FOLDS, np.concatenate(orders), np.concatenate(starts))
+    return HoldoutPlan(FOLDS, np.concatenate(orders), np.concatenate(starts))
 
 
-def stratified(y: Rows, folds: int, repeats: int, seed: int) -> Rows:
+def stratified(y: Ints, folds: int, repeats: int, seed: int) -> Ints:
     """Fold numbers of the shape (repeats, n): the rows of each class, shuffled, are dealt to the folds in turn.
 
     So the folds differ by at most one row, and by at most one row of each class.
@@ -130,7 +130,7 @@ def _fold_array(folds: ArrayLike) -> NDArray[Any]:
     return numbers
 
 
-def fold_numbers(folds: int | FoldNumbers, repeats: int, y: Rows, kept: NDArray[np.bool_], seed: int) -> Rows:
+def fold_numbers(folds: int | FoldNumbers, repeats: int, y: Ints, kept: NDArray[np.bool_], seed: int) -> Ints:
     """The fold of each kept row, in an array of the shape (repeats, n)."""
     if isinstance(folds, int):
         return stratified(y, folds, repeats, seed)

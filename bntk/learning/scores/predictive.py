@@ -37,7 +37,7 @@ LEAST_ALPHA, MOST_ALPHA = 1e-30, 1e30
 
 
 class PredictiveScore(Score):
-    """A score that predicts the class of each row from other rows.
+    """The base of scores that predict the class of each row from other rows.
 
     Every such score is a frozen dataclass with at least these fields.
 
@@ -46,7 +46,7 @@ class PredictiveScore(Score):
     target : str or None
         The class variable. None is filled in by classifiers; see :meth:`with_target`.
     alpha : float
-        What is added to each count; above zero.
+        Pseudo-count that is added to each count; above zero.
     """
 
     target: str | None
@@ -68,10 +68,10 @@ class PredictiveScore(Score):
         return replace(self, target=target)  # type: ignore[type-var]  # every subclass is a dataclass
 
     @abstractmethod
-    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Which rows are left out together, for the classes ``y`` of the rows that are ``kept``."""
 
-    def row_weights(self, plan: leaving_out.Plan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def row_weights(self, plan: leaving_out.HoldoutPlan, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """What each row of the plan counts in the value; ``weights`` are those of the data."""
         return weights[plan.order]
 
@@ -86,16 +86,17 @@ class PredictiveScore(Score):
 
 @dataclass(frozen=True)
 class LOO(PredictiveScore):
-    """Leave-one-out: sum_i log p(c_i | a_i, D without row i, S); Mach and Mráz, eq. 12.
+    """Leave-one-out log-likelihood of the class: sum_i log p(c_i | a_i, D without row i, S).
 
-    A row of weight w counts as w rows, of which one is left out; with a weight below 1, all of it.
+    Mach and Mráz, eq. 12. A row of weight w counts as w rows, of which one is left out; with a weight below 1, all of
+    it.
 
     Parameters
     ----------
     target : str, optional
         The class variable.
     alpha : float
-        What is added to each count.
+        Pseudo-count that is added to each count.
 
     Examples
     --------
@@ -111,24 +112,24 @@ class LOO(PredictiveScore):
     alpha: float = 1.0
     name = "loo"
 
-    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Each row alone is left out."""
         return leaving_out.leave_one_out(y)
 
 
 @dataclass(frozen=True)
 class LC(PredictiveScore):
-    """Local criterion, one row after the other: sum_i log p(c_i | a_i, rows before i, S); Mach and Mráz, eq. 11.
+    """Local criterion (prequential log-likelihood of the class): sum_i log p(c_i | a_i, rows before i, S).
 
-    The order of the rows matters: by default it is that of the table. With rows that are sorted by class, or come from
-    a process that changes, that is not what you want: ``shuffle`` them.
+    Mach and Mráz, eq. 11. The order of the rows matters; by default it is that of the table. Use ``shuffle`` where rows
+    are sorted by class, or come from a process that changes.
 
     Parameters
     ----------
     target : str, optional
         The class variable.
     alpha : float
-        What is added to each count.
+        Pseudo-count that is added to each count.
     shuffle : int, optional
         The seed of a random order.
 
@@ -145,7 +146,7 @@ class LC(PredictiveScore):
     shuffle: int | None = None
     name = "lc"
 
-    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Each row and all after it are left out."""
         return leaving_out.one_after_the_other(y, self.shuffle)
 
@@ -163,7 +164,7 @@ class FoldScore(PredictiveScore):
         object.__setattr__(self, "folds", folds)
         object.__setattr__(self, "repeats", repeats)
 
-    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.Plan:
+    def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Each fold is left out, in each repeat."""
         if self.folds == "loo":
             return leaving_out.leave_one_out(y)
@@ -172,21 +173,22 @@ class FoldScore(PredictiveScore):
 
 @dataclass(frozen=True)
 class CV(FoldScore):
-    """Cross-validation: the sum over repeats, folds and rows l of a fold of log p(c_l | a_l, the other folds, S).
+    """Cross-validated log-likelihood of the class: the sum over rows of log p(c_l | a_l, the other folds, S).
 
-    Mach and Mráz, eq. 13. With as many folds as rows it is :class:`LOO`.
+    The sum is over all repeats, folds and rows l of a fold; Mach and Mráz, eq. 13. With as many folds as rows it is
+    :class:`LOO`.
 
     Parameters
     ----------
     folds : int, integer array of shape (rows,) or (repeats, rows), or "loo"
-        How many folds; they are stratified: of each class all have the same number of rows, or one more. Or the fold
-        of each row of the data. ``"loo"`` leaves out each row alone.
+        The number of folds, which are stratified: each has the same number of rows of a class, or one more. Or the
+        fold of each row of the data. ``"loo"`` leaves out one row at a time.
     repeats : int
-        How often rows are divided anew.
+        Number of times that the rows are divided into folds.
     target : str, optional
         The class variable.
     alpha : float
-        What is added to each count.
+        Pseudo-count that is added to each count.
     seed : int
         The same seed gives the same folds.
 

@@ -16,9 +16,9 @@ from bntk.learning.moves import ADD, REVERSE, Move, Moves, as_moves
 from bntk.learning.scores import predictive_kernels as kernels
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.confusion import ConfusionScore
-from bntk.learning.scores.family_evaluator import _checked_weights
+from bntk.learning.scores.family_evaluator import checked_arc_weights
 from bntk.learning.scores.predictive import PredictiveScore
-from bntk.learning.scores.predictive_terms import Family, Matrix, Rows, Terms, as_ints, threads_for
+from bntk.learning.scores.predictive_terms import Family, LabelledRows, Matrix, Terms, as_ints, threads_for
 
 # Structures that share the work for what they have in common.
 SHARED_BY = 64
@@ -112,7 +112,7 @@ class PredictiveEvaluator(Evaluator):
         self.counter = counter
         self.names = counter.names
         self.target = _target(score, counter)
-        self._arc_weights = _checked_weights(arc_weights, len(self.names))
+        self._arc_weights = checked_arc_weights(arc_weights, len(self.names))
         self._take_rows(_rows(score, counter))
         self._n_evaluated = 0
         self.reset(DAG._trusted(self.names, ((),) * len(self.names)) if dag is None else dag)
@@ -134,7 +134,7 @@ class PredictiveEvaluator(Evaluator):
         self._y = y[plan.order].astype(np.uint32)
         self._row_weights = self.score.row_weights(plan, weights[kept])
         alpha = float(self.score.alpha)
-        rows = Rows(
+        rows = LabelledRows(
             scheme=plan.scheme,
             starts=plan.starts,
             n_rows=len(y),
@@ -143,7 +143,7 @@ class PredictiveEvaluator(Evaluator):
             weighted=counter.weighted,
             codes=codes,
             cards=cards,
-            holes=(codes == cards[:, None]).any(axis=1),
+            has_missing=(codes == cards[:, None]).any(axis=1),
             target=self.target,
             alpha=alpha,
             log_counts=np.log(np.arange(0 if counter.weighted else len(y) + 1) + alpha),

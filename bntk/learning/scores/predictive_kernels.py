@@ -1,6 +1,6 @@
 """Loops over rows for the predictive scores.
 
-The rows are in the order of a :class:`~.leaving_out.Plan`, and a matrix over rows has a line for each class: (K, M).
+The rows are in the order of a :class:`~.leaving_out.HoldoutPlan`; a matrix over rows has a line for each class: (K, M).
 A family is seen through three numbers of each row: the configuration of its feature parents (``pa``), the cell of its
 table, ``cell = pa * slots + child``, and whether the row is counted in it (no cell of the family is missing). A table
 has a line of cells for each class: N[c, cell] rows have this cell and the class c. Where a variable of the family has
@@ -276,7 +276,7 @@ def sum_children(N, slots, r):
 
 @njit(cache=True, nogil=True)
 def fill_family(
-    scheme, starts, n_rows, y, weights, weighted, codes, cards, holes, target, alpha, log_counts, child, features,
+    scheme, starts, n_rows, y, weights, weighted, codes, cards, has_missing, target, alpha, log_counts, child, features,
     strides, missing, n_pa, logs, pa, cell, counted, out,
 ):  # fmt: skip
     """The term of a family whose parents have been located."""
@@ -285,7 +285,7 @@ def fill_family(
         cell = pa
     else:
         r = cards[child]
-        slots = r + holes[child]
+        slots = r + has_missing[child]
         add_child(codes[child], r, slots, pa, cell, counted)
     holed = missing >= 0
     fill_terms(
@@ -296,8 +296,8 @@ def fill_family(
 
 @njit(cache=True, nogil=True)
 def fill_pool(
-    scheme, starts, n_rows, y, weights, weighted, codes, cards, holes, target, alpha, log_counts, children, features,
-    feature_starts, logs, places, first, end, pool,
+    scheme, starts, n_rows, y, weights, weighted, codes, cards, has_missing, target, alpha, log_counts, children,
+    features, feature_starts, logs, places, first, end, pool,
 ):  # fmt: skip
     """The terms of some families into their places of the pool; ``features`` are the feature parents of each."""
     pa, cell = np.empty(y.size, dtype=np.uint32), np.empty(y.size, dtype=np.uint32)
@@ -309,13 +309,13 @@ def fill_pool(
         for a in range(parents.size - 1, -1, -1):
             v = parents[a]
             strides[a] = n_pa
-            n_pa *= cards[v] + holes[v]
-            if holes[v]:
+            n_pa *= cards[v] + has_missing[v]
+            if has_missing[v]:
                 missing[a] = cards[v]
         locate(codes, parents, strides, missing, pa, counted)
         fill_family(
-            scheme, starts, n_rows, y, weights, weighted, codes, cards, holes, target, alpha, log_counts, children[f],
-            parents, strides, missing, n_pa, logs[f], pa, cell, counted, pool[places[f]],
+            scheme, starts, n_rows, y, weights, weighted, codes, cards, has_missing, target, alpha, log_counts,
+            children[f], parents, strides, missing, n_pa, logs[f], pa, cell, counted, pool[places[f]],
         )  # fmt: skip
 
 

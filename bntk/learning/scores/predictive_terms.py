@@ -25,14 +25,15 @@ KEPT_BYTES, PASSING_BYTES = 1 << 27, 1 << 24
 LEAST_PASSING = 4
 # With less to do (about a millisecond) a thread costs more than it saves: entries of matrices.
 WORTH_A_THREAD = 1 << 20
-# Tables of a family may have so many entries; larger ones are reduced to the configurations that occur, which needs
-# parents without missing cells.
-MAX_ENTRIES = 1 << 24
+# The table that one term is looked up in may have so many entries, fewer than a table of counts elsewhere
+# (cpt.MAX_TABLE_ENTRIES): threads work on several terms at once, each with tables of its own. Larger ones are reduced
+# to the configurations that occur, which needs parents without missing cells.
+MAX_TERM_ENTRIES = 1 << 24
 ALWAYS_DENSE = 1 << 14
 
 
-class Rows(NamedTuple):
-    """The rows whose class is known, in the order of a :class:`~.leaving_out.Plan`."""
+class LabelledRows(NamedTuple):
+    """The rows whose class is known, in the order of a :class:`~.leaving_out.HoldoutPlan`."""
 
     scheme: int
     starts: Ints
@@ -42,7 +43,7 @@ class Rows(NamedTuple):
     weighted: bool
     codes: NDArray[np.unsignedinteger]
     cards: Ints
-    holes: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
     target: int
     alpha: float
     log_counts: NDArray[np.float64]
@@ -60,15 +61,15 @@ class Terms:
 
     Parameters
     ----------
-    rows : Rows
+    rows : LabelledRows
     names : sequence of str
         For errors.
     """
 
-    def __init__(self, rows: Rows, names: Sequence[str]) -> None:
+    def __init__(self, rows: LabelledRows, names: Sequence[str]) -> None:
         self.rows = rows
         self._names = names
-        self._sizes = (rows.cards + rows.holes).tolist()
+        self._sizes = (rows.cards + rows.has_missing).tolist()
         self.shape = (int(rows.cards[rows.target]), len(rows.y))
         n_bytes = 8 * math.prod(self.shape)
         self._n_kept = KEPT_BYTES // n_bytes
@@ -182,9 +183,9 @@ class Terms:
         # A table that is much larger than what is looked up in it is reduced.
         if n_entries <= max(ALWAYS_DENSE, 4 * math.prod(self.shape)):
             return True
-        if not any(self.rows.holes[v] for v in features):
+        if not any(self.rows.has_missing[v] for v in features):
             return False
-        if n_entries > MAX_ENTRIES:
+        if n_entries > MAX_TERM_ENTRIES:
             self._refuse(family, n_entries)
         return True
 
@@ -199,7 +200,7 @@ class Terms:
             _, found = np.unique(found * self._sizes[v] + self.rows.codes[v], return_inverse=True)
             n_found = int(found.max()) + 1
         n_entries = n_found * self._n_slots(child) * self.shape[0]
-        if n_entries > max(MAX_ENTRIES, 4 * math.prod(self.shape)):
+        if n_entries > max(MAX_TERM_ENTRIES, 4 * math.prod(self.shape)):
             self._refuse(family, n_entries)
         pa = found.astype(np.uint32)
         strides, missing = as_ints([0] * len(features)), as_ints([-1] * len(features))
@@ -212,7 +213,7 @@ class Terms:
         child, parents = family
         raise TooLargeError(
             f"the table of {self._names[child]!r} given {[self._names[v] for v in sorted(parents)]} needs "
-            f"{n_entries:,} entries; the limit is {MAX_ENTRIES:,}: limit the number of parents in the space "
+            f"{n_entries:,} entries; the limit is {MAX_TERM_ENTRIES:,}: limit the number of parents in the space "
             "(max_parents)"
         )
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.learning.counts import Counter
+from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.counts.base import ALWAYS_DENSE
 from bntk.learning.scores.batch import (
     MOST_CONFIGURATIONS,
     TableBatch,
+    compact_batch,
     dense_batch,
     extension_batch,
     gather,
-    gather_compact,
     margins,
     pair_batch,
     single_batch,
@@ -41,7 +40,7 @@ class FamilyStore:
     n_evaluated : int
         Families evaluated so far.
     complete : boolean array of shape (n,)
-        The columns without missing cells, as their counts tell.
+        The columns without missing cells.
     """
 
     def __init__(self, score: DecomposableScore, counter: Counter) -> None:
@@ -50,49 +49,91 @@ class FamilyStore:
         self.n_evaluated = 0
         self._cards = [variable.n_states for variable in counter.variables]
         self._rows = float(counter.total_weight)
-        self._dense_limit = max(counter.n_rows, ALWAYS_DENSE)
+        self._n_rows = counter.n_rows
+        self._dense_limit = max(self._n_rows, ALWAYS_DENSE)
         self._rule = score._rule(self._rows) if isinstance(score, KernelScore) else None
         self._known: dict[Family, float] = {}
         self._toggled: dict[Family, NDArray[np.float64]] = {}
+        # What each variable (row) is worth with each other one (column) as a parent, beside a target or None.
+        self._pairs: dict[int | None, NDArray[np.float64]] = {}
         self._ceilings: dict[int, float] = {}
-        self.complete = self._evaluate_singles()
+        self.complete = self._find_complete()
         self._all_complete = bool(self.complete.all())
-        self._all_configurations = math.prod(self._cards)
+        self._whole = self._all_complete and not counter.weighted
+        # For each child, of how many configurations all other variables have together.
+        everything = math.prod(self._cards)
+        self._most = np.array([float(min(everything // r, MOST_CONFIGURATIONS)) for r in self._cards])
 
-    def _evaluate_singles(self) -> NDArray[np.bool_]:
-        """Evaluate every variable without parents; returns which columns are complete."""
+    def _find_complete(self) -> NDArray[np.bool_]:
+        """Which columns are complete; where a table in memory does not tell, the counts do."""
+        if isinstance(self.counter, TableCounter) and not self.counter.table.has_missing.any():
+            return np.ones(len(self._cards), dtype=bool)
+        sums = self._evaluate_singles()
+        return np.asarray(sums >= self._rows * (1 - 1e-12), dtype=bool)  # weights are summed in another order
+
+    def _evaluate_singles(self) -> NDArray[np.float64]:
+        """Evaluate every variable without parents; returns the rows in which each has a value."""
         tables = self.counter.tables([[v] for v in range(len(self._cards))])
         if tables:
             self._evaluate_tables([(v, ()) for v in range(len(tables))], gather(tables, 1, self._cards, 1))
-        sums = np.array([float(table.sum()) for table in tables])
-        return np.asarray(sums >= self._rows * (1 - 1e-12), dtype=bool)  # weights are summed in another order
+        return np.array([float(table.sum()) for table in tables])
 
     def values(self, families: Sequence[Family]) -> list[float]:
         """What families are worth; rows are read once for all that are new."""
         new = [family for family in dict.fromkeys(families) if family not in self._known]
-        if new:
-            self._evaluate(new)
+        if new and self._pairs:
+            self._known.update(self._known_as_pairs(new))
+            new = [family for family in new if family not in self._known]
+        grown = [family for family in new if family[1]]
+        if len(grown) < len(new):
+            self._evaluate_singles()  # all of them: where one is asked for, the others will be
+        if grown:
+            self._evaluate(grown)
         return [self._known[family] for family in families]
 
-    def _evaluate(self, families: list[Family]) -> None:
-        """Count and score families: densely, or only what was seen where the table would be larger than the data."""
-        sizes = [self._size(family) for family in families]
-        dense = [(family, size) for family, size in zip(families, sizes) if size <= self._dense_limit]
-        large = [(f, self.counter.n_rows * self._cards[f[0]]) for f, s in zip(families, sizes) if s > self._dense_limit]
-        for batch in _in_batches(dense):
-            self._evaluate_tables(batch, dense_batch(self.counter, batch))
-        for batch in _in_batches(large):
-            tables = self.counter.compact([(*parents, child) for child, parents in batch])
-            self._evaluate_tables(batch, gather_compact(tables))
+    def _known_as_pairs(self, families: Sequence[Family]) -> dict[Family, float]:
+        """Of some families, those that were evaluated as a pair, alone or given a target."""
+        found: dict[Family, float] = {}
+        for target, values in self._pairs.items():
+            size = 1 if target is None else 2
+            for child, parents in families:
+                if len(parents) == size and (target is None or target in parents):
+                    value = float(values[child, parents[0] if parents[-1] == target else parents[-1]])
+                    if not math.isnan(value):
+                        found[child, parents] = value
+        return found
 
-    def _evaluate_tables(self, families: list[Family], batch: TableBatch) -> None:
-        values = self.score.evaluate(batch, self._rows)
+    def _evaluate(self, families: list[Family]) -> None:
+        for places, count in self._batches(families, self._sizes(families)):
+            self._evaluate_tables([families[f] for f in places], count())
+
+    def _batches(
+        self, families: Sequence[Family], sizes: Sequence[int]
+    ) -> Iterator[tuple[list[int], Callable[[], TableBatch]]]:
+        """Cut families into batches that fit in memory: the places of each batch, and a function that counts it.
+
+        Densely, or only what was seen where the table would be larger than the data.
+        """
+        dense = [(f, size) for f, size in enumerate(sizes) if size <= self._dense_limit]
+        large = [(f, self._n_rows * self._cards[families[f][0]]) for f, s in enumerate(sizes) if s > self._dense_limit]
+        for sized, count in ((dense, dense_batch), (large, compact_batch)):
+            for places in _in_batches(sized):
+                yield places, partial(count, self.counter, [families[f] for f in places])
+
+    def _evaluate_tables(self, families: list[Family], batch: TableBatch) -> NDArray[np.float64]:
+        values, before = self.score.evaluate(batch, self._rows), len(self._known)
         self._known.update(zip(families, values.tolist(), strict=True))
-        self.n_evaluated += len(families)
+        self.n_evaluated += len(self._known) - before
+        return values
+
+    def _sizes(self, families: Iterable[Family]) -> list[int]:
+        """Entries of the dense table of each family; Python integers, which do not overflow."""
+        card = self._cards.__getitem__
+        return [math.prod(map(card, parents)) * card(child) for child, parents in families]
 
     def _size(self, family: Family) -> int:
         """Entries of the dense table of a family."""
-        return math.prod([self._cards[v] for v in family[1]]) * self._cards[family[0]]
+        return self._sizes([family])[0]
 
     # ---------------------------------------------------------------- families that differ by one parent
 
@@ -192,66 +233,69 @@ class FamilyStore:
         result = np.full((len(self._cards),) * 2, np.nan)
         if not len(batch):
             return result
-        gains = self.score.evaluate(batch, self._rows)
-        members = chosen if target is None else [*chosen, target]
-        if same_rows and not self.complete[members].all():
-            gains -= self.score.evaluate(margins(batch), self._rows)
-        else:
-            gains -= self.score.evaluate(single_batch(pairs), self._rows)[heads]
+        base = () if target is None else (target,)
+        if target is not None:
+            self._evaluate_tables([(target, ())], gather([pairs.class_counts], 1, self._cards[target], 1))
+        singles = self._evaluate_tables([(v, base) for v in chosen], single_batch(pairs))
+        values = self.score.evaluate(batch, self._rows)
         self.n_evaluated += len(batch)
+        if same_rows and not self.complete[[*chosen, *base]].all():
+            gains = values - self.score.evaluate(margins(batch), self._rows)
+        else:
+            gains = values - singles[heads]
         index = np.array(chosen)
+        self._pairs[target] = np.full_like(result, np.nan)
+        self._pairs[target][index[heads], index[tails]] = values
         result[index[tails], index[heads]] = gains
         return result
 
     # ---------------------------------------------------------------- bounds
 
     def bounds(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """What no family with more parents is worth more than; rows are read at most once."""
+        """For each family, what no family with the same and more parents is worth more than."""
+        ceilings = self._ceilings_of([child for child, _ in families])
+        sizes = self._sizes(families)
+        bounds = np.empty(len(families))
+        for places, count in self._batches(families, sizes):
+            children = np.array([families[f][0] for f in places])
+            cards = np.array([self._cards[child] for child in children])
+            most = self._most[children]
+            reach = Reach(
+                tables=cache(count),
+                cards=cards,
+                qs=np.array([float(min(sizes[f] // r, MOST_CONFIGURATIONS)) for f, r in zip(places, cards.tolist())]),
+                n=self._rows,
+                ceilings=ceilings[places],
+                most_configurations=most,
+                most_seen=np.clip(most, 1.0, max(1.0, float(self._n_rows))),
+                whole=self._whole,
+            )
+            bounds[places] = self.score.bounds(reach)
+        finite = np.isfinite(bounds)
+        bounds[finite] += 1e-11 * (1 + np.abs(bounds[finite]))  # room for rounding
+        return bounds
 
-        @cache
-        def tables() -> list[NDArray[Any]]:
-            return [t.counts for t in self.counter.compact([(*parents, child) for child, parents in families])]
-
-        def bound(f: int) -> float:
-            value = self.score.bound(self._reach(families[f], lambda: tables()[f]))
-            return value + 1e-11 * (1 + abs(value)) if math.isfinite(value) else value  # room for rounding
-
-        return np.array([bound(f) for f in range(len(families))], dtype=np.float64)
-
-    def _reach(self, family: Family, counts: Callable[[], NDArray[Any]]) -> Reach:
-        r = self._cards[family[0]]
-        most = min(self._all_configurations // r, MOST_CONFIGURATIONS)
-        return Reach(
-            counts=counts,
-            r=r,
-            q=float(min(self._size(family) // r, MOST_CONFIGURATIONS)),
-            n=self._rows,
-            ceiling=self._ceiling(family[0]),
-            most_configurations=float(most),
-            most_seen=float(max(1, min(most, self.counter.n_rows))),
-            whole=self._all_complete and not self.counter.weighted,
-        )
-
-    def _ceiling(self, child: int) -> float:
-        """The log-likelihood of a child given all other variables; with missing cells other rows would count: 0."""
+    def _ceilings_of(self, children: list[int]) -> NDArray[np.float64]:
+        """The log-likelihood of each child given all other variables; with missing cells other rows would count: 0."""
         if not self._all_complete:
-            return 0.0
-        if child not in self._ceilings:
-            others = [v for v in range(len(self._cards)) if v != child]
-            (table,) = self.counter.compact([(*others, child)])
-            self._ceilings[child] = LogLikelihood().family(table.counts)
-        return self._ceilings[child]
+            return np.zeros(len(children))
+        variables = range(len(self._cards))
+        new = [(v, tuple(x for x in variables if x != v)) for v in sorted(set(children) - self._ceilings.keys())]
+        for places, count in self._batches(new, self._sizes(new)):
+            values = LogLikelihood().evaluate(count(), self._rows)
+            self._ceilings.update(zip([new[f][0] for f in places], values.tolist(), strict=True))
+        return np.array([self._ceilings[child] for child in children])
 
 
-def _in_batches(sized: list[tuple[Family, int]]) -> Iterator[list[Family]]:
-    """Cut families with the sizes of their tables into batches that fit in memory."""
-    batch: list[Family] = []
+def _in_batches(sized: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Cut places, each with the size of its table, into batches that fit in memory."""
+    batch: list[int] = []
     entries = 0
-    for family, size in sized:
+    for place, size in sized:
         if batch and entries + size > BATCH_ENTRIES:
             yield batch
             batch, entries = [], 0
-        batch.append(family)
+        batch.append(place)
         entries += size
     if batch:
         yield batch

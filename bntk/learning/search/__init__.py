@@ -1,60 +1,43 @@
-"""Searches: ways to find a good structure in a space."""
+"""Searches: ways to find a good structure in a space.
+
+The classes in the modules of this package that declare a ``name`` can be given by it; nothing else lists them.
+"""
 
 from __future__ import annotations
 
-from bntk.learning.search.additions import BestStar, GreedyAdditions, SuperparentAdditions
-from bntk.learning.search.base import Search, SearchResult, Step
-from bntk.learning.search.exact import Exact
-from bntk.learning.search.greedy import HillClimbing, Tabu
-from bntk.learning.search.joining import BackwardJoining, ForwardJoining
-from bntk.learning.search.k_dependence import KDependence
-from bntk.learning.search.k_dependence_selection import SelectiveKDependence
-from bntk.learning.search.order import K2Search, OrderSearch
-from bntk.learning.search.selective_trees import SelectiveTrees
-from bntk.learning.search.spanning import SpanningTree
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "NAMES",
-    "BackwardJoining",
-    "BestStar",
-    "Exact",
-    "ForwardJoining",
-    "GreedyAdditions",
-    "HillClimbing",
-    "K2Search",
-    "KDependence",
-    "OrderSearch",
-    "Search",
-    "SearchResult",
-    "SelectiveKDependence",
-    "SelectiveTrees",
-    "SpanningTree",
-    "Step",
-    "SuperparentAdditions",
-    "Tabu",
-    "by_name",
-]
+from bntk._declared import SEARCHES
+from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.k_dependence_selection import SelectiveKDependence
+
+if TYPE_CHECKING:  # editors and type checkers see these; a search that is not here works all the same
+    from bntk.learning.search.additions import BestStar as BestStar
+    from bntk.learning.search.additions import GreedyAdditions as GreedyAdditions
+    from bntk.learning.search.additions import SuperparentAdditions as SuperparentAdditions
+    from bntk.learning.search.exact import Exact as Exact
+    from bntk.learning.search.greedy import HillClimbing as HillClimbing
+    from bntk.learning.search.greedy import Tabu as Tabu
+    from bntk.learning.search.joining import BackwardJoining as BackwardJoining
+    from bntk.learning.search.joining import ForwardJoining as ForwardJoining
+    from bntk.learning.search.k_dependence import KDependence as KDependence
+    from bntk.learning.search.order import K2Search as K2Search
+    from bntk.learning.search.order import OrderSearch as OrderSearch
+    from bntk.learning.search.selective_trees import SelectiveTrees as SelectiveTrees
+    from bntk.learning.search.spanning import SpanningTree as SpanningTree
+
+globals().update(SEARCHES.load())
+
+__all__ = [*SEARCHES.classes, "NAMES", "Search", "SearchResult", "SelectiveKDependence", "Step", "by_name"]
 
 #: How users name searches with their default options.
-NAMES: dict[str, type[Search]] = {
-    "hc": HillClimbing,
-    "tabu": Tabu,
-    "order": OrderSearch,
-    "exact": Exact,
-    "spanning_tree": SpanningTree,
-    "k2": K2Search,
-    "additions": GreedyAdditions,
-    "superparent": SuperparentAdditions,
-    "fssj": ForwardJoining,
-    "bsej": BackwardJoining,
-    "kdb": KDependence,
-    "star": BestStar,
-    "selective_trees": SelectiveTrees,
-}
+NAMES = SEARCHES
 
 
 def by_name(name: str) -> Search:
     """The search of that name, with its default options.
+
+    Searches of your own are known by their names, too: a class that derives from :class:`Search` and has a ``name``.
 
     Examples
     --------
@@ -66,4 +49,5 @@ def by_name(name: str) -> Search:
             f"search={name!r} is not known; the choices are {', '.join(NAMES)}, for bntk.learn also auto, or a search "
             "object such as Tabu(restarts=5)"
         )
-    return NAMES[name]()
+    made: Search = NAMES[name]()
+    return made

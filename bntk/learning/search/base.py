@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One accepted step of a search: what was done, and the score and the seconds after it."""
+    """One accepted step of a search: what was done, and the score and the seconds elapsed after it."""
 
     what: str
     score: float
@@ -31,17 +31,21 @@ class SearchResult:
     Attributes
     ----------
     dag : DAG
+        The structure.
     score : float
+        Its score.
     search : str
-        Name of the search, with its options.
+        The search with its options.
     exact : bool
         True when no legal structure scores higher.
     interrupted : bool
         True when the search was stopped from outside, by time or by hand, before it ended by itself.
     n_evaluated : int
-        Families (or structures) that were evaluated.
+        Number of families (or structures) that were evaluated.
     seconds : float
+        Running time.
     trace : tuple of Step
+        The accepted steps, in order.
     """
 
     dag: DAG
@@ -73,7 +77,11 @@ class SearchResult:
 
 
 class Search(ABC):
-    """A way to walk a space with an evaluator. Options are fields of the search; it holds no state of a run."""
+    """The base of all searches. The options are fields of a search; it holds no state of a run."""
+
+    #: How users name it; a search without a name is given as an object.
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def run(

@@ -1,4 +1,4 @@
-"""How sure are the arcs? Structures learned from resampled rows, and their average.
+"""The strength of arcs: structures learned from bootstrap samples of the rows, and their average.
 
 References
 ----------
@@ -88,7 +88,7 @@ class ArcStrengths:
         return np.divide(self.arcs, strength, out=np.zeros_like(self.arcs), where=strength > 0)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each direction of every pair that was ever joined, strongest first."""
+        """A data frame with one row for each direction of every pair that was ever joined, strongest first."""
         import pandas as pd
 
         tails, heads = np.array(list(self._ranked(0.0)), dtype=np.intp).reshape(-1, 2).T
@@ -166,27 +166,35 @@ def bootstrap_strengths(
     seed: int = 0,
     progress: bool = False,
 ) -> ArcStrengths:
-    """Learn a structure from each of ``n`` resamples of the rows, and say how often each arc is there.
+    """Arc strengths by bootstrap: how often each arc is in the structures learned from ``n`` resamples of the rows.
 
-    Rows are drawn with replacement, as many as there are; a resample is the same rows with the number of times that
-    each was drawn as its weight. An interrupt (Ctrl-C) returns the strengths in the structures found so far.
+    A resample has as many rows as the data, drawn with replacement; each row is weighted by the number of times that it
+    was drawn. An interrupt (Ctrl-C) returns the strengths in the structures found so far.
 
     Parameters
     ----------
     data : Table, data frame, or mapping of columns
-    score, space, search
-        As for :func:`bntk.learn`.
+    score : str or Score
+        The score to maximise: a name such as ``"bdeu"`` or ``"bic"``, or an object such as ``bntk.scores.BDeu(10)``.
+    space : Space, optional
+        Which structures are legal; by default any DAG over the columns.
+    search : str or Search
+        A name such as ``"hc"`` or ``"auto"``, or an object such as ``bntk.search.Tabu(restarts=20)``.
     n : int
         Number of resamples.
     cpdag : bool
-        Compare equivalence classes: an arc that could point either way counts one half each way. Scores that cannot
-        tell these directions apart would otherwise seem to be sure of one of them.
+        Compare equivalence classes: an arc that could point either way counts one half each way. Scores that do not
+        distinguish these directions would otherwise seem certain of one of them.
     variables : sequence of Variable, optional
-        Declared states.
+        Variables with all their states, where the data may not show all of them.
     seed : int
-        The same seed gives the same strengths.
+        Seed of the resamples; the same seed gives the same strengths.
     progress : bool
         Show a progress bar.
+
+    Returns
+    -------
+    ArcStrengths
 
     Examples
     --------

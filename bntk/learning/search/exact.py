@@ -41,7 +41,6 @@ from bntk.learning.search.parent_sets import (
     MAX_SETS,
     ParentSetFinder,
     ParentSets,
-    family_evaluator,
     finish,
     refuse_shapes,
 )
@@ -60,19 +59,21 @@ _SPAN_BITS = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Exact(Search):
-    """The best legal structure, for up to about 25 variables and any score that is a sum over families.
+    """Exact search by dynamic programming: the best of all legal structures, for up to about 25 variables.
 
-    Kept are required and forbidden arcs, tiers, limits on parents, and groups of the shapes empty, forest, kdb and
-    dag; spaces with other rules are refused. Of equal structures, the one that agrees more with the order of the
-    columns is taken. For BDeu and other scores whose bounds are weak, ``max_parents`` decides how long it takes.
+    For scores that are sums over families. The space may have required and forbidden arcs, tiers, limits on parents,
+    and groups of the shapes empty, forest, kdb and dag; spaces with other rules are refused. Ties go to the structure
+    that agrees more with the order of the columns. For BDeu and other scores with weak bounds, the running time depends
+    mostly on ``max_parents``.
 
-    An interrupt, by hand or by time, returns what one climb over orders finds in the parent sets scored so far.
+    An interrupt, by hand or by ``time_budget``, returns what one climb over orders finds in the parent sets scored so
+    far.
 
     Parameters
     ----------
     max_parents : int, optional
-        The most parents of a node. When the space allows more, the result is the best under this limit, and not
-        marked as exact; ``space.restrict(max_parents=...)`` puts the limit into the space.
+        The largest number of parents of a node. When the space allows more, the result is the best under this limit,
+        and not marked as exact; ``space.restrict(max_parents=...)`` puts the limit into the space.
     max_memory : float
         Refuse to start when more gigabytes would be needed; the estimate is logged (and printed beside the progress
         bar) before anything is allocated.
@@ -93,6 +94,7 @@ class Exact(Search):
     (0.13, 2.28)
     """
 
+    name = "exact"
     max_parents: int | None = None
     max_memory: float = 8.0
     max_sets: int = MAX_SETS
@@ -101,9 +103,9 @@ class Exact(Search):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; ``start`` and ``seed`` have a say only when it is interrupted."""
+        """Search; ``start`` and ``seed`` are used only when it is interrupted."""
         began = time.perf_counter()
-        families = family_evaluator(evaluator, "Exact")
+        families = evaluator.by_family("Exact")
         refuse_shapes(space, "Exact")
         self._announce(len(space.nodes), progress)
         deadline = None if self.time_budget is None else began + self.time_budget

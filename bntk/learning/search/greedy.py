@@ -34,15 +34,15 @@ _NOTHING = np.zeros((0, 0), dtype=np.int64), 0, np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, kw_only=True)
 class HillClimbing(Search):
-    """Take the best legal move (add, delete or reverse an arc) as long as it gains something.
+    """Hill climbing: take the best move (add, delete or reverse an arc) as long as the score rises.
 
-    Of moves that gain the same, additions come before deletions before reversals, and within these the first by the
-    position of the tail, then of the head: R's bnlearn decides in the same way.
+    For any score and any space. Ties go to additions before deletions before reversals, and within these to the first
+    move by the position of the tail, then of the head: R's bnlearn decides in the same way.
 
     Parameters
     ----------
     max_iter : int, optional
-        The most steps in all, over all restarts.
+        The largest number of steps, over all restarts together.
     time_budget : float, optional
         Seconds after which the search ends with the best structure so far. Only with a time budget can the result
         depend on the machine.
@@ -50,10 +50,10 @@ class HillClimbing(Search):
         How often to start again from the best structure so far, after ``perturb`` random legal moves. The result is
         never worse than without.
     perturb : int
-        Moves of a perturbation; each is first drawn among the kinds of moves, then among those of its kind.
+        Number of moves of a perturbation; each is first drawn among the kinds of moves, then among those of its kind.
     tolerance : float
-        Gains that differ by less than this share of the score (or of 1, if that is more) are equal, and a gain below
-        it is none. It hides the rounding of scores, so that equivalent structures tie.
+        Gains that differ by less than this share of the score (or of 1, if that is more) are equal, and a smaller gain
+        counts as none. This hides the rounding of scores, so that equivalent structures tie.
 
     Examples
     --------
@@ -66,6 +66,7 @@ class HillClimbing(Search):
     'add cloudy -> rain'
     """
 
+    name = "hc"
     max_iter: int | None = None
     time_budget: float | None = None
     restarts: int = 0
@@ -99,18 +100,30 @@ class HillClimbing(Search):
 
 @dataclass(frozen=True, kw_only=True)
 class Tabu(HillClimbing):
-    """Always take the best move, even one that loses, to a structure that has not been held lately.
+    """Tabu search: always take the best move to a structure that was not visited recently, even one that loses.
 
-    The best structure seen is the result, so it is never worse than hill climbing's from the same start.
+    The best structure visited is the result, so that it is never worse than that of hill climbing from the same start.
+    For any score and any space (Glover 1989).
 
     Parameters
     ----------
     tabu : int
         How many of the last structures may not be visited again.
     max_tabu : int
-        Steps without a new best structure after which a climb ends.
-    max_iter, time_budget, restarts, perturb, tolerance
-        As for :class:`HillClimbing`.
+        A climb ends after so many steps without a new best structure.
+    max_iter : int, optional
+        The largest number of steps, over all restarts together.
+    time_budget : float, optional
+        Seconds after which the search ends with the best structure so far. Only with a time budget can the result
+        depend on the machine.
+    restarts : int
+        How often to start again from the best structure so far, after ``perturb`` random legal moves. The result is
+        never worse than without.
+    perturb : int
+        Number of moves of a perturbation; each is first drawn among the kinds of moves, then among those of its kind.
+    tolerance : float
+        Gains that differ by less than this share of the score (or of 1, if that is more) are equal, and a smaller gain
+        counts as none. This hides the rounding of scores, so that equivalent structures tie.
 
     Examples
     --------
@@ -122,6 +135,7 @@ class Tabu(HillClimbing):
     True
     """
 
+    name = "tabu"
     tabu: int = 10
     max_tabu: int = 10
 

@@ -1,4 +1,4 @@
-"""Sahami's k-dependence classifiers: parents straight from mutual informations, without a search.
+"""Sahami's k-dependence classifiers: parents straight from mutual information, without a search.
 
 References
 ----------
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter, PairTables
+from bntk.learning.information import mutual_information
 from bntk.learning.scores import LogLikelihood
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.batch import margins, pair_batch, single_batch
@@ -28,42 +29,40 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# Informations that differ by less than this share of the largest are equal: it hides rounding.
+# Values that differ by less than this share of the largest are equal: it hides rounding.
 TIE_SHARE = 1e-12
 
 
-class Informations(NamedTuple):
-    """In nats: I(X_i; C) of each feature, and I(X_i; X_j | C) of each two, zero on the diagonal."""
+class FeatureInformation(NamedTuple):
+    """The mutual information of features and the class, in nats.
+
+    Attributes
+    ----------
+    with_class : ndarray of shape (n_features,)
+        I(X_i; C): the mutual information of each feature and the class.
+    given_class : ndarray of shape (n_features, n_features)
+        I(X_i; X_j | C): that of each two features given the class; zero on the diagonal.
+    """
 
     with_class: Floats
     given_class: Floats
 
 
-def informations(counter: Counter, target: int, features: list[int]) -> Informations:
-    """Mutual informations, each on the rows that are complete in its two or three variables.
+def feature_information(counter: Counter, target: int, features: list[int]) -> FeatureInformation:
+    """The mutual information of features and the class, each on the rows complete in its two or three variables.
 
     Examples
     --------
     >>> import bntk
     >>> from bntk.learning.counts import TableCounter
     >>> rows = bntk.Table.from_columns({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1], "c": [0, 1, 0, 1]})
-    >>> informations(TableCounter(rows), 2, [0, 1]).given_class.round(4)
+    >>> feature_information(TableCounter(rows), 2, [0, 1]).given_class.round(4)
     array([[0.    , 0.6931],
            [0.6931, 0.    ]])
     """
     pairs = counter.pairs(target, features)
-    with_class = np.array([_information(pairs.single(i).astype(np.float64)) for i in range(len(features))])
-    return Informations(with_class, _given_class(pairs))
-
-
-def _information(table: Floats) -> float:
-    """I(rows; columns) of a table of counts."""
-    total = table.sum()
-    if not total:
-        return 0.0
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / total
-    seen = table > 0
-    return float((table[seen] * np.log(table[seen] / expected[seen])).sum() / total)
+    with_class = np.array([mutual_information(pairs.single(i)) for i in range(len(features))])
+    return FeatureInformation(with_class, _given_class(pairs))
 
 
 def _given_class(pairs: PairTables) -> Floats:
@@ -86,11 +85,11 @@ def _given_class(pairs: PairTables) -> Floats:
     return result
 
 
-def k_dependence(found: Informations, k: int) -> tuple[list[int], list[list[int]]]:
-    """The features by falling information on the class, and the parents of each feature, the most informative first.
+def k_dependence(found: FeatureInformation, k: int) -> tuple[list[int], list[list[int]]]:
+    """The features by falling mutual information with the class, and the parents of each, the most informative first.
 
-    A feature takes those k of the features in front of it that tell most about it given the class; ties go to the first
-    column.
+    The parents of a feature are the k features before it with the largest mutual information given the class; ties go
+    to the first column.
     """
     order = _falling(found.with_class)
     parents: list[list[int]] = [[] for _ in order]
@@ -109,15 +108,16 @@ def _falling(values: Floats) -> list[int]:
 
 @dataclass(frozen=True)
 class KDependence(Search):
-    """Sahami's algorithm: features by falling mutual information with the class, each with the k best before it.
+    """Sahami's algorithm for k-dependence classifiers: parents chosen by mutual information, without a search.
 
-    The best parents of a feature are those with the largest conditional mutual information with it given the class. The
-    score plays no part, except that it tells what the result is worth.
+    Features are ordered by falling mutual information with the class, I(X_i; C). The parents of a feature are the class
+    and those k of the features before it with the largest conditional mutual information given the class,
+    I(X_i; X_j | C). The score is used only to report the score of the result.
 
     Parameters
     ----------
     k : int
-        The most features that are parents of a feature.
+        The largest number of features that are parents of a feature.
 
     Examples
     --------
@@ -130,16 +130,18 @@ class KDependence(Search):
     ('lung', 'either')
     """
 
+    name = "kdb"
+    aliases = ("sahami",)
     k: int = 2
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Find the structure; ``start``, ``seed`` and ``progress`` have no say, as there is only one step."""
+        """Find the structure; ``start``, ``seed`` and ``progress`` are ignored, as there is only one step."""
         began = time.perf_counter()
         target, features = class_and_features(space, type(self).__name__)
         counter: Counter = evaluator.counter  # type: ignore[attr-defined]
-        _, parents = k_dependence(informations(counter, target, features), self.k)
+        _, parents = k_dependence(feature_information(counter, target, features), self.k)
         families = [(features[v], [features[p] for p in row]) for v, row in enumerate(parents)]
         dag = structure(space.nodes, target, families)
         evaluator.reset(dag)

@@ -22,7 +22,7 @@ from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 from bntk.learning.search import k_dependence_kernels as kernels
 from bntk.learning.search.base import Search, SearchResult, Step
-from bntk.learning.search.k_dependence import informations, k_dependence, structure
+from bntk.learning.search.k_dependence import feature_information, k_dependence, structure
 from bntk.learning.search.stepwise import class_and_features
 
 if TYPE_CHECKING:
@@ -35,16 +35,17 @@ TIE_SHARE = 1e-12
 
 @dataclass(frozen=True)
 class SelectiveKDependence(Search):
-    """The best k and the best number of features of Sahami's algorithm (:class:`.KDependence`).
+    """Selective k-dependence: the k and the number of features of Sahami's algorithm with the least leave-one-out loss.
 
-    Features come in by falling mutual information with the class. For each k up to ``max_k`` and each number of
-    features, all rows are predicted as the evaluator's score says, which is leave-one-out for :class:`.LOO`; one term
-    is added to the class log scores for each feature. The least loss wins; of equals, the smaller k, then fewer
-    features. It is the negative of the result's score.
+    Features are added by falling mutual information with the class (:class:`KDependence`). For each k up to ``max_k``
+    and each number of features, all rows are predicted as the evaluator's score defines, which is leave-one-out for
+    :class:`bntk.scores.LOO`. The structure with the least loss is returned; ties go to the smaller k, then to fewer
+    features (Martínez et al. 2016). The score of the result is the negative loss.
 
     Parameters
     ----------
     max_k : int
+        The largest k to try.
     loss : {"rmse", "log", "zero_one"}
         Root mean squared error of the probability of the true class, its mean negative log, or the share of wrong
         labels.
@@ -60,12 +61,12 @@ class SelectiveKDependence(Search):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; ``start``, ``seed`` and ``progress`` have no say."""
+        """Search; ``start``, ``seed`` and ``progress`` are ignored."""
         began = time.perf_counter()
         if not isinstance(evaluator, PredictiveEvaluator):
             raise TypeError("SelectiveKDependence predicts rows: give a predictive score, such as LOO")
         target, features = class_and_features(space, type(self).__name__)
-        order, parents = k_dependence(informations(evaluator.counter, target, features), self.max_k)
+        order, parents = k_dependence(feature_information(evaluator.counter, target, features), self.max_k)
         families = [(features[v], [features[p] for p in parents[v]]) for v in order]
         losses = np.full((max(1, min(self.max_k + 1, len(order))), len(order) + 1), math.inf)
         interrupted = False

@@ -64,128 +64,98 @@ def spanning_tree(weights):
 
 
 @njit(cache=True, nogil=True)
-def arborescence(weights, ranks):
-    """The spanning arborescence from the last node that is greatest by (sum of ranks, sum of weights).
+def arborescence(entering, one_root):
+    """The tails in the heaviest arborescence from the last node; ``entering[v, u]`` is the weight of the arc u -> v.
 
-    Edmonds' algorithm for dense matrices, in O(n^2): walk backwards along the best entering arcs until the root or
-    something already joined to it is met; a cycle met on the way is contracted at once into one of its slots (Tarjan
-    1977). Ranks are whole numbers and come first, so that "as few as possible of these arcs" needs no huge weight,
-    which would cost digits. Both matrices are overwritten. Of equal arcs, the one with the first tail is taken.
+    Edmonds' algorithm for dense matrices in O(n^2): walk backwards along the best entering arcs until the last node or
+    something already joined to it is met; a cycle met on the way is contracted at once (Tarjan 1977). Tails are never
+    merged, only the lines of the heads of a cycle, so that memory is read in order: that is four to ten times faster
+    than merging both. The matrix is overwritten; in a line of a contracted cycle, arcs from within it are ``-inf``. Of
+    equal arcs, the one with the first tail, then the first head is taken.
+
+    With ``one_root``, arcs from the last node are taken only where there are no others, so that there are as few of
+    them as possible; it is never part of a cycle, so that no huge weight is needed, which would cost digits.
 
     Returns the tails, and whether there is an arborescence. Long because contraction and walk share all their arrays.
     """
-    size = weights.shape[0]
+    size = entering.shape[0]
     root = size - 1
-    tail_of = np.empty((size, size), np.int32)
     head_of = np.empty((size, size), np.int32)
-    for u in range(size):
-        for v in range(size):
-            tail_of[u, v] = u
-            head_of[u, v] = v
-    active = np.ones(size, np.bool_)
-    done = np.zeros(size, np.bool_)
-    done[root] = True
-    place = np.full(size, NONE)  # position in the path, or -1
-    ident = np.arange(size)  # the node, or contracted cycle, that a slot stands for
+    for v in range(size):
+        head_of[v] = v
+    slot_of = np.arange(size)  # the line that stands for a node
+    ident = np.arange(size)  # the node, or contracted cycle, that a line stands for
     n_ids = size
     up = np.full(2 * size, NONE)
     enter_tail = np.full(2 * size, NONE)
     enter_head = np.full(2 * size, NONE)
-    enter_rank = np.zeros(size, weights.dtype)
-    enter_weight = np.zeros(size, weights.dtype)
+    enter_weight = np.zeros(size)
+    done = np.zeros(size, np.bool_)
+    done[root] = True
+    place = np.full(size, NONE)  # position in the path, or -1
     path = np.empty(size, np.int64)
-
     for start in range(root):
-        if done[start] or not active[start]:
+        if done[slot_of[start]]:
             continue
         length = 1
-        path[0] = start
-        place[start] = 0
+        path[0] = slot_of[start]
+        place[path[0]] = 0
         while length:
             v = path[length - 1]
-            u = NONE
-            for x in range(size):
-                if not active[x] or x == v or weights[x, v] == -np.inf:
-                    continue
-                if (
-                    u == NONE
-                    or ranks[x, v] > ranks[u, v]
-                    or (
-                        ranks[x, v] == ranks[u, v]
-                        and (
-                            weights[x, v] > weights[u, v]
-                            or (weights[x, v] == weights[u, v] and tail_of[x, v] < tail_of[u, v])
-                        )
-                    )
-                ):
-                    u = x
-            if u == NONE:
+            tail, best = NONE, -np.inf
+            for u in range(root):
+                if entering[v, u] > best:
+                    tail, best = u, entering[v, u]
+            if entering[v, root] > best and (tail == NONE or not one_root):
+                tail, best = root, entering[v, root]
+            if tail == NONE:
                 return np.full(root, NONE), False
-            enter_tail[ident[v]] = tail_of[u, v]
-            enter_head[ident[v]] = head_of[u, v]
-            enter_rank[v] = ranks[u, v]
-            enter_weight[v] = weights[u, v]
-            if done[u]:
+            enter_tail[ident[v]] = tail
+            enter_head[ident[v]] = head_of[v, tail]
+            enter_weight[v] = best
+            before = slot_of[tail]
+            if done[before]:
                 for k in range(length):
                     done[path[k]] = True
                     place[path[k]] = NONE
                 length = 0
-            elif place[u] == NONE:
-                place[u] = length
-                path[length] = u
+            elif place[before] == NONE:
+                place[before] = length
+                path[length] = before
                 length += 1
             else:
-                first = place[u]
+                first = place[before]
                 for k in range(first, length):
                     up[ident[path[k]]] = n_ids
-                    active[path[k]] = False
-                for x in range(size):
-                    if active[x]:
-                        _merge_arcs(x, path, first, length, weights, ranks, tail_of, head_of, enter_rank, enter_weight)
-                active[u] = True
-                ident[u] = n_ids
+                _merge_cycle(path[first:length], entering, head_of, slot_of, place, enter_weight)
+                ident[before] = n_ids
                 n_ids += 1
                 length = first + 1
     return _expand(n_ids, size, up, enter_tail, enter_head), True
 
 
 @njit(cache=True, nogil=True)
-def _merge_arcs(x, path, first, length, weights, ranks, tail_of, head_of, enter_rank, enter_weight):
-    """The best arc from ``x`` into a cycle, less the arc of the cycle that it replaces, and the best one back.
-
-    Both are written to the slot of the first node of the cycle.
-    """
-    slot = path[first]
-    into, out = slot, slot
-    into_rank, into_weight = ranks[x, slot] - enter_rank[slot], weights[x, slot] - enter_weight[slot]
-    for k in range(first + 1, length):
-        m = path[k]
-        rank, weight = ranks[x, m] - enter_rank[m], weights[x, m] - enter_weight[m]
-        if weight > -np.inf and (
-            into_weight == -np.inf
-            or rank > into_rank
-            or (
-                rank == into_rank
-                and (weight > into_weight or (weight == into_weight and head_of[x, m] < head_of[x, into]))
-            )
-        ):
-            into, into_rank, into_weight = m, rank, weight
-        if weights[m, x] > -np.inf and (
-            weights[out, x] == -np.inf
-            or ranks[m, x] > ranks[out, x]
-            or (
-                ranks[m, x] == ranks[out, x]
-                and (
-                    weights[m, x] > weights[out, x]
-                    or (weights[m, x] == weights[out, x] and tail_of[m, x] < tail_of[out, x])
-                )
-            )
-        ):
-            out = m
-    ranks[x, slot], weights[x, slot] = into_rank, into_weight
-    tail_of[x, slot], head_of[x, slot] = tail_of[x, into], head_of[x, into]
-    ranks[slot, x], weights[slot, x] = ranks[out, x], weights[out, x]
-    tail_of[slot, x], head_of[slot, x] = tail_of[out, x], head_of[out, x]
+def _merge_cycle(cycle, entering, head_of, slot_of, place, enter_weight):
+    """The best arc from each node into a cycle, less the arc of the cycle that it replaces, in the first one's line."""
+    slot = cycle[0]
+    line, heads = entering[slot], head_of[slot]
+    less = enter_weight[slot]
+    for u in range(line.size):
+        line[u] -= less
+    for k in range(1, cycle.size):
+        other, other_heads, less = entering[cycle[k]], head_of[cycle[k]], enter_weight[cycle[k]]
+        for u in range(line.size):
+            weight = other[u] - less
+            if weight > line[u] or (weight == line[u] and other_heads[u] < heads[u]):
+                line[u], heads[u] = weight, other_heads[u]
+    first = place[slot]
+    for u in range(line.size):
+        at = place[slot_of[u]]
+        if at >= first:  # the cycle is the end of the path
+            slot_of[u] = slot
+            line[u] = -np.inf
+    for k in range(1, cycle.size):
+        place[cycle[k]] = NONE
 
 
 @njit(cache=True, nogil=True)

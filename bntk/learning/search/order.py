@@ -42,7 +42,6 @@ from bntk.learning.search.parent_sets import (
     MAX_CANDIDATES,
     ParentSetFinder,
     ParentSets,
-    family_evaluator,
     finish,
     grow_parents,
     parent_limit,
@@ -64,16 +63,19 @@ _TOLERANCE = 1e-11
 
 @dataclass(frozen=True)
 class K2Search(Search):
-    """For a given order, add to each node the earlier node that gains most, while something is gained.
+    """K2: for a given order of the nodes, add to each node the earlier node that gains most, while something is gained.
+
+    For scores that are sums over families (Cooper and Herskovits 1992).
 
     Parameters
     ----------
     order : sequence of str, optional
         All nodes; parents come before their children. By default the order of the columns.
     max_parents : int, optional
-        The most parents of a node, if the space allows more.
+        The largest number of parents of a node, if the space allows more.
     time_budget : float, optional
-        Seconds after which the search ends with what it has; only then can the result depend on the machine.
+        Seconds after which the search ends with the structure so far. Only with a time budget can the result depend on
+        the machine.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class K2Search(Search):
     ('sprinkler', 'rain')
     """
 
+    name = "k2"
     order: Sequence[str] | None = None
     max_parents: int | None = None
     time_budget: float | None = None
@@ -92,9 +95,9 @@ class K2Search(Search):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; ``start`` and ``seed`` have no say."""
+        """Search; ``start`` and ``seed`` are ignored."""
         began = time.perf_counter()
-        families = family_evaluator(evaluator, "K2Search")
+        families = evaluator.by_family("K2Search")
         refuse_shapes(space, "K2Search")
         parents = required_parents(space)
         pools = _predecessors(self._places(space), space)
@@ -140,13 +143,13 @@ def _predecessors(places: list[int], space: Space) -> list[list[int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class OrderSearch(Search):
-    """Local search over orders of the nodes: insert a node elsewhere, with the best parents for every order.
+    """Order search: local search over orders of the nodes, with the best parents for every order.
 
-    Each chain starts from an order (the first from that which hill climbing finds, the others at random), inserts one
-    node after the other where it gains most until none gains, then shakes the order a little and climbs again, and
-    keeps what is no worse. A node's parent sets are scored beforehand, from its most promising parents: see
-    ``parent_sets.select_candidates``. Sets of three and more are scored only when leaving
-    out one of the parents leaves a set better than its own subsets; of each size, at most 400 for a node.
+    Each chain starts from an order (the first from that of the structure which hill climbing finds, the others at
+    random). It moves one node after the other to the place where it gains most until none gains, then perturbs the
+    order and climbs again, and keeps the better order. The parent sets of a node are scored beforehand, from its most
+    promising candidates. Sets of three or more parents are scored only when leaving out one of them leaves a set better
+    than its own subsets; of each size, at most 400 per node. For scores that are sums over families.
 
     When the chains have ended, the best structure is improved by hill climbing, whose parent sets join the others; a
     node that is no candidate but would gain something as a parent becomes one; and the chains go on. So the result is
@@ -155,17 +158,17 @@ class OrderSearch(Search):
     Parameters
     ----------
     max_parents : int, optional
-        The most parents of a node, if the space allows more.
+        The largest number of parents of a node, if the space allows more.
     candidates : int
-        Promising parents of each node, about.
+        About how many candidate parents are considered per node.
     restarts : int
-        Chains beside the first.
+        Number of chains besides the first.
     patience : int
-        Shakes in a row that find nothing better, after which a chain ends.
+        A chain ends after so many perturbations in a row that find nothing better.
     max_iter : int, optional
-        The most shakes of a chain.
+        The largest number of perturbations of a chain.
     strength : int
-        The most insertions of a shake.
+        The largest number of insertions of a perturbation.
     time_budget : float, optional
         Seconds after which the search ends with the best structure so far. Only with a time budget can the result
         depend on the machine.
@@ -181,6 +184,7 @@ class OrderSearch(Search):
     True
     """
 
+    name = "order"
     max_parents: int | None = None
     candidates: int = 12
     restarts: int = 3
@@ -193,7 +197,7 @@ class OrderSearch(Search):
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
         """Search; the result is never worse than ``start``."""
-        families = family_evaluator(evaluator, "OrderSearch")
+        families = evaluator.by_family("OrderSearch")
         refuse_shapes(space, "OrderSearch")
         journey = _Journey(self, families, space, start, progress)
         try:

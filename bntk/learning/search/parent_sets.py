@@ -23,18 +23,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bntk._progress import progress_bar
-from bntk.errors import DataError, SpaceError, TooLargeError
+from bntk.errors import SpaceError, TooLargeError
 from bntk.graph.dag import DAG
+from bntk.graph.undirected import sorted_rows
 from bntk.learning.search.base import SearchResult, Step
 
 if TYPE_CHECKING:
-    from bntk.learning.scores.base import Evaluator
     from bntk.learning.scores.family_evaluator import FamilyEvaluator
     from bntk.learning.space import Space
     from bntk.learning.space.rules import Quota
@@ -193,40 +193,71 @@ class ParentSetFinder:
         self._n_scored = 0
         self.complete = False
         self._lattices = [
-            _Lattice(evaluator, space, child, None if candidates is None else candidates[child], max_parents, thorough)
+            _Lattice(space, child, None if candidates is None else candidates[child], max_parents, thorough)
             for child in (range(len(space.nodes)) if children is None else children)
         ]
         if thorough and np.isinf(evaluator.bound(0, ())):
             self._refuse(sum(lattice.size() for lattice in self._lattices), "would have")
-        for lattice in self._lattices:
-            self._score(lattice, lattice.next_level(), None)
+        self._grow(self._lattices, None)
 
     def run(self, deadline: float | None = None, progress: bool = False) -> None:
         """Go on until all sets are found, or until ``time.perf_counter()`` passes the deadline."""
         with progress_bar(progress, desc="parent sets", unit=" sets") as bar:
             while growing := [lattice for lattice in self._lattices if lattice.grows]:
-                for lattice in growing:
-                    if not self._score(lattice, lattice.next_level(), deadline):
-                        return
-                    bar.update(self._n_scored - bar.n)
+                if not self._grow(growing, deadline):
+                    return
+                bar.update(self._n_scored - bar.n)
         self.complete = True
 
     def results(self) -> list[ParentSets]:
         """What has been found, for each child; at least its required parents."""
         return [lattice.result(self.complete and self._thorough) for lattice in self._lattices]
 
-    def _score(self, lattice: _Lattice, level: _Level, deadline: float | None) -> bool:
-        """Score a level of one child; False when time is over before the end."""
-        self._n_scored += len(level.masks)
+    def _grow(self, lattices: Sequence[_Lattice], deadline: float | None) -> bool:
+        """Score the next level of some children, all in the same batches; False when time is over before the end."""
+        levels = [lattice.next_level() for lattice in lattices]
+        masks = [level.masks for level in levels]
+        ends = np.cumsum([0, *map(len, masks)])
+        self._n_scored += int(ends[-1])
         self._refuse(self._n_scored, "have")
-        scores = np.empty(len(level.masks))
-        for first in range(0, len(scores), _BATCH):
-            if deadline is not None and time.perf_counter() > deadline:
-                return False
-            families = lattice.families(level.masks[first : first + _BATCH])
-            scores[first : first + _BATCH] = self._evaluator.locals(families)
-        lattice.absorb(level, scores)
+        scores, n_done = np.empty(ends[-1]), 0
+        try:
+            for span, families in _batches(lattices, masks):
+                if deadline is not None and time.perf_counter() > deadline:
+                    return False
+                scores[span], n_done = self._evaluator.locals(families), span.stop
+        finally:  # an interrupt leaves what has been scored
+            for lattice, level, begin, end in zip(lattices, levels, ends[:-1], ends[1:], strict=True):
+                if end <= n_done:
+                    lattice.absorb(level, scores[begin:end])
+        self._close([lattice for lattice in lattices if lattice.grows])
         return True
+
+    def _close(self, lattices: Sequence[_Lattice]) -> None:
+        """Close the sets that no superset can improve: those that the bound says are no better than a subset.
+
+        A bound costs as much as a score. So a few of each child are looked at first, and when these close nothing, all
+        stay open, which loses nothing; and the rule of thumb does without.
+        """
+        if not self._thorough:
+            return
+        some = [slice(None, None, 1 + len(lattice.open.masks) // _SAMPLE) for lattice in lattices]
+        sampled = self._bounds(lattices, [one.open.masks[part] for one, part in zip(lattices, some, strict=True)])
+        worth_it = [
+            lattice
+            for lattice, part, bounds in zip(lattices, some, sampled, strict=True)
+            if not (bounds > lattice.open.best[part]).all()
+        ]
+        for lattice, bounds in zip(worth_it, self._bounds(worth_it, [one.open.masks for one in worth_it]), strict=True):
+            lattice.keep_open(bounds > lattice.open.best)
+
+    def _bounds(self, lattices: Sequence[_Lattice], masks: Sequence[Masks]) -> list[Floats]:
+        """The score's bounds for some sets of each child."""
+        ends = np.cumsum([0, *map(len, masks)])
+        bounds = np.empty(ends[-1])
+        for span, families in _batches(lattices, masks):
+            bounds[span] = self._evaluator.bounds(families)
+        return [bounds[begin:end] for begin, end in pairwise(ends.tolist())]
 
     def _refuse(self, n_sets: int, verb: str) -> None:
         if n_sets > self._max_sets:
@@ -237,6 +268,20 @@ class ParentSetFinder:
             )
 
 
+def _batches(
+    lattices: Sequence[_Lattice], masks: Sequence[Masks]
+) -> Iterator[tuple[slice, list[tuple[int, tuple[int, ...]]]]]:
+    """The sets of several children one after the other, cut into batches: their places, and the families."""
+    ends = np.cumsum([0, *map(len, masks)])
+    for first in range(0, int(ends[-1]), _BATCH):
+        last = min(first + _BATCH, int(ends[-1]))
+        families = []
+        for k in range(np.searchsorted(ends, first, "right") - 1, np.searchsorted(ends, last, "left")):
+            begin = int(ends[k])
+            families += lattices[k].families(masks[k][max(0, first - begin) : last - begin])
+        yield slice(first, last), families
+
+
 @dataclass
 class _Level:
     """The sets of one size that may be worth a look, and the best score among the proper subsets of each."""
@@ -245,12 +290,21 @@ class _Level:
     best_below: Floats
 
 
+@dataclass
+class _Open:
+    """The sets of the last level that may grow: the best score among the subsets of each, itself included, and
+    whether it is its own."""
+
+    masks: Masks
+    best: Floats
+    is_own: NDArray[np.bool_]
+
+
 class _Lattice:
     """The parent sets of one child, level by level; every set holds the required parents."""
 
     def __init__(
         self,
-        evaluator: FamilyEvaluator,
         space: Space,
         child: int,
         candidates: NDArray[np.int64] | None,
@@ -268,7 +322,6 @@ class _Lattice:
                 f"{len(self.candidates)} nodes may be parents of {space.nodes[child]!r}, more than {MAX_CANDIDATES};"
                 " use OrderSearch, which selects the promising ones"
             )
-        self._evaluator = evaluator
         self._thorough = thorough
         is_required = np.isin(self.candidates, required)
         self._base = _as_mask(np.flatnonzero(is_required))
@@ -282,9 +335,7 @@ class _Lattice:
         self._depth = 0
         self._masks: list[Masks] = []
         self._scores: list[Floats] = []
-        self._open: Masks = np.empty(0, np.uint64)
-        self._open_best: Floats = np.empty(0)
-        self._open_kept: NDArray[np.bool_] = np.empty(0, bool)
+        self.open = _Open(np.empty(0, np.uint64), np.empty(0), np.empty(0, bool))
         self.grows = True
 
     def size(self) -> int:
@@ -302,10 +353,10 @@ class _Lattice:
         for bit in self._free:
             rows = np.flatnonzero(masks >> bit & np.uint64(1))
             subsets = masks[rows] ^ (np.uint64(1) << bit)
-            found = np.minimum(np.searchsorted(self._open, subsets), len(self._open) - 1)
-            is_open = self._open[found] == subsets
+            found = np.minimum(np.searchsorted(self.open.masks, subsets), len(self.open.masks) - 1)
+            is_open = self.open.masks[found] == subsets
             alive[rows] &= is_open
-            best[rows] = np.maximum(best[rows], np.where(is_open, self._open_best[found], -np.inf))
+            best[rows] = np.maximum(best[rows], np.where(is_open, self.open.best[found], -np.inf))
         if not self._thorough:
             alive = np.zeros(len(masks), bool)
             alive[np.argsort(-best, kind="stable")[: _WIDTH if self._depth > 2 else None]] = True
@@ -313,12 +364,12 @@ class _Lattice:
 
     def _extended(self) -> Masks:
         """The open sets with one parent more, ascending; by the rule of thumb only those worth it from size two on."""
-        sets = self._open if self._thorough or self._depth <= 2 else self._open[self._open_kept]
+        sets = self.open.masks if self._thorough or self._depth <= 2 else self.open.masks[self.open.is_own]
         grown = [sets[sets >> bit & np.uint64(1) == 0] | (np.uint64(1) << bit) for bit in self._free]
         return np.unique(np.concatenate([sets[:0], *grown]))
 
     def absorb(self, level: _Level, scores: Floats) -> None:
-        """Keep the sets that are better than their subsets; those whose supersets may be better stay open."""
+        """Keep the sets that are better than their subsets; all stay open until a bound closes them."""
         kept = scores > level.best_below
         if self._depth == 0:
             kept[:] = True
@@ -327,24 +378,13 @@ class _Lattice:
         self.grows = self._depth < self._n_levels
         self._depth += 1
         if self.grows:
-            best = np.maximum(scores, level.best_below)
-            is_open = self._may_grow(level.masks, best)
-            self._open, self._open_best, self._open_kept = level.masks[is_open], best[is_open], kept[is_open]
-            self.grows = len(self._open) > 0
+            self.open = _Open(level.masks, np.maximum(scores, level.best_below), kept)
+            self.grows = len(level.masks) > 0
 
-    def _may_grow(self, masks: Masks, best: Floats) -> NDArray[np.bool_]:
-        """Which sets may have a superset that is better than the best of their subsets, themselves included.
-
-        A bound costs as much as a score. So a few are looked at first, and when these close nothing, all stay open,
-        which loses nothing; and the rule of thumb does without.
-        """
-        some = slice(None, None, 1 + len(masks) // _SAMPLE)
-        if not self._thorough or (self._bounds(masks[some]) > best[some]).all():
-            return np.ones(len(masks), bool)
-        return self._bounds(masks) > best
-
-    def _bounds(self, masks: Masks) -> Floats:
-        return self._evaluator.bounds(self.families(masks))
+    def keep_open(self, chosen: NDArray[np.bool_]) -> None:
+        """Close all other sets."""
+        self.open = _Open(self.open.masks[chosen], self.open.best[chosen], self.open.is_own[chosen])
+        self.grows = len(self.open.masks) > 0
 
     def families(self, masks: Masks) -> list[tuple[int, tuple[int, ...]]]:
         rows, bits = np.nonzero(masks[:, None] >> np.arange(len(self.candidates), dtype=np.uint64) & np.uint64(1))
@@ -355,16 +395,6 @@ class _Lattice:
     def result(self, complete: bool) -> ParentSets:
         masks, scores = np.concatenate(self._masks), np.concatenate(self._scores)
         return _sorted_sets(self.child, self.candidates, masks, scores, complete)
-
-
-def family_evaluator(evaluator: Evaluator, search: str) -> FamilyEvaluator:
-    """The evaluator, if it is one of a score that is a sum over families."""
-    if not hasattr(evaluator, "locals"):
-        raise DataError(
-            f"{search} needs a score that is a sum over families, such as BIC or BDeu; {type(evaluator).__name__} is of"
-            " another kind, and HillClimbing or Tabu take any"
-        )
-    return cast("FamilyEvaluator", evaluator)
 
 
 def refuse_shapes(space: Space, search: str) -> None:
@@ -389,7 +419,7 @@ def finish(
     interrupted: bool = False,
 ) -> SearchResult:
     """The result of a search that ends with these parents; the evaluator holds them afterwards."""
-    dag = DAG._trusted(evaluator.names, tuple(tuple(sorted(p)) for p in parents))
+    dag = DAG._trusted(evaluator.names, sorted_rows(parents))
     evaluator.reset(dag)
     return SearchResult(
         dag=dag,
@@ -457,15 +487,12 @@ def grow_parents(
     All nodes take a step in one batch. After each, the lists have grown and the sum of the gains is yielded.
     """
 
-    def may_join(v: int, x: int) -> bool:
-        return x not in parents[v] and all(
-            sum(q.tails[p] for p in parents[v]) < q.limits[v] for q in quotas if q.heads[v] and q.tails[x]
-        )
-
     scores = evaluator.locals([(v, tuple(p)) for v, p in enumerate(parents)])
     growing = list(range(len(parents)))
     while growing:
-        tries = [(v, x) for v in growing if len(parents[v]) < limits[v] for x in pools[v] if may_join(v, x)]
+        tries = [
+            (v, x) for v in growing if len(parents[v]) < limits[v] for x in _may_join(pools[v], v, parents[v], quotas)
+        ]
         values = evaluator.locals([(v, tuple(sorted([*parents[v], x]))) for v, x in tries])
         gained = [(v, x, value) for v, x, value in _best_of_each(tries, values) if value > scores[v]]
         for v, x, _ in gained:
@@ -474,6 +501,15 @@ def grow_parents(
         growing = [v for v, _, _ in gained]
         for v, _, value in gained:
             scores[v] = value
+
+
+def _may_join(pool: list[int], child: int, parents: list[int], quotas: Sequence[Quota]) -> list[int]:
+    """The nodes of a pool that may become one more parent of a child."""
+    excluded = set(parents)
+    for quota in quotas:
+        if quota.heads[child] and quota.tails[parents].sum() >= quota.limits[child]:
+            excluded.update(np.flatnonzero(quota.tails).tolist())
+    return [x for x in pool if x not in excluded]
 
 
 def _best_of_each(tries: list[tuple[int, int]], values: Floats) -> Iterator[tuple[int, int, float]]:

@@ -38,13 +38,13 @@ TREES_AT_ONCE = 8
 
 @dataclass(frozen=True, kw_only=True)
 class SelectiveTrees(StepwiseSearch):
-    """Class arcs one by one, the best first, as long as it pays; the features form the best tree for the class arcs.
+    """Selective trees: add arcs from the class one by one, each with the best tree for them, while the score rises.
 
     For the spaces :func:`~bntk.spaces.stan`, :func:`~bntk.spaces.stand`, :func:`~bntk.spaces.sfan` and
     :func:`~bntk.spaces.sfand`: in those with discarding, only children of the class are in the tree. It begins without
     class arcs. For each feature that is not yet a child of the class, the structure with one more class arc and the
-    tree that is then the best is evaluated; the best of these is taken if its score is higher. At least one class arc
-    there is, even if none raises the score.
+    tree that is then the best is evaluated; the best of these is taken if its score is higher. The result has at least
+    one class arc, even if none raises the score.
 
     An arc of the tree from A_i to A_j has the weight I(A_i; A_j | C) if A_j is a child of the class, and I(A_i; A_j) if
     not (Chow and Liu), or whatever ``weights`` says. Its root is that of the space, or else the first feature in the
@@ -58,12 +58,15 @@ class SelectiveTrees(StepwiseSearch):
         default mutual information for trees. A forest needs weights that may be negative: by default the score's own,
         or those of BIC where the score is not a sum over families.
     candidates : int, optional
-        At each step but the first, only so many features are tried, those that gained most when they were last tried;
-        the others only when none of these pays. By default all.
+        How many features are tried at each step but the first: those that gained most when they were last tried. The
+        others are tried only when none of these raises the score. By default all are tried.
     epsilon : float
         A class arc must gain more than this, in units of the score.
-    max_iter, time_budget
-        As for every :class:`StepwiseSearch`.
+    max_iter : int, optional
+        The largest number of class arcs.
+    time_budget : float, optional
+        Seconds after which the search ends with the structure so far. Only with a time budget can the result depend on
+        the machine.
 
     Examples
     --------
@@ -78,6 +81,7 @@ class SelectiveTrees(StepwiseSearch):
     ('tub', 'lung')
     """
 
+    name = "selective_trees"
     epsilon: float = 0.0
     weights: str | Score | None = None
     candidates: int | None = None

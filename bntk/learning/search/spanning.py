@@ -29,10 +29,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk.errors import GraphError, SpaceError, TooLargeError
 from bntk.graph.dag import DAG
+from bntk.graph.undirected import sorted_rows
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import kernels
 from bntk.learning.search.base import Search, SearchResult, Step
-from bntk.learning.search.parent_sets import family_evaluator, finish
 
 if TYPE_CHECKING:
     from bntk.learning.scores.family_evaluator import FamilyEvaluator
@@ -52,19 +52,21 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class SpanningTree(Search):
-    """The best structure of a space of trees and forests, such as those of Chow-Liu trees, TAN and FAN.
+    """Maximum spanning tree: the best Chow-Liu tree, TAN, FAN, or other tree or forest; exact.
 
-    Each node may have fixed parents beside (the class), and optional ones, of which the best choice is made for every
-    possible parent in the tree (selective structures). A tree's root is the one that the space names, else the first
-    node of the tree in column order; where the gain of an arc depends on its direction, the root with the best score.
-    Of equal arcs, the first in column order is taken.
+    For spaces in which only trees and forests are to be chosen, and scores that are sums over families. Nodes may have
+    fixed parents beside the tree (the class), and optional ones, of which the best choice is made for every possible
+    parent in the tree (selective structures). The root of a tree is the one that the space names, else the first node
+    in column order; where the gain of an arc depends on its direction, the root with the best score. Ties go to the
+    first arc in column order.
 
-    With missing cells, an arc is worth what it gains on the rows that are complete in its two nodes and the class. So
-    the tree is not the one with the highest sum of available-case scores, which favour parents with many missing cells.
+    With missing values, the weight of an arc is its gain on the rows that are complete in its two nodes and the class.
+    So the tree is not the one with the highest sum of available-case scores, which favour parents with many missing
+    values.
 
-    Where nodes without the class as parent are discarded from the tree, the best tree is a hard problem. Then those
-    nodes are kept whose optional parents gain something by themselves, and the best tree over these is found; the
-    result is marked as not exact.
+    Where nodes without the class as parent are discarded from the tree, finding the best tree is hard. Then those nodes
+    are kept whose optional parents gain something by themselves, and the best tree over these is found; the result is
+    marked as not exact.
 
     Examples
     --------
@@ -77,12 +79,14 @@ class SpanningTree(Search):
     (True, True)
     """
 
+    name = "spanning_tree"
+
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; ``start``, ``seed`` and ``progress`` have no say, as there is only one step."""
+        """Search; ``start``, ``seed`` and ``progress`` are ignored, as there is only one step."""
         began = time.perf_counter()
-        families = family_evaluator(evaluator, "SpanningTree")
+        families = evaluator.by_family("SpanningTree")
         problem = space.tree_problem()
         if problem is None:
             raise SpaceError(
@@ -91,19 +95,33 @@ class SpanningTree(Search):
             )
         interrupted = False
         try:
-            parents, exact = _solve(families, problem, len(space.nodes))
+            parents, exact = _solve(families, problem)
         except KeyboardInterrupt:
             parents, exact, interrupted = list(space.start().parent_indices), False, True
-        score = float(families.locals(list(enumerate(parents))).sum())
-        trace = [Step("start" if interrupted else "best trees", score, time.perf_counter() - began)]
-        return finish(families, parents, repr(self), began, trace, exact=exact, interrupted=interrupted)
+        except GraphError:
+            space.check()  # says which rules clash
+            raise
+        dag = DAG._trusted(space.nodes, sorted_rows(parents))
+        families.reset(dag)
+        score, seconds = families.total(), time.perf_counter() - began
+        return SearchResult(
+            dag=dag,
+            score=score,
+            search=repr(self),
+            exact=exact,
+            interrupted=interrupted,
+            n_evaluated=families.n_evaluated,
+            seconds=seconds,
+            trace=(Step("start" if interrupted else "best trees", score, seconds),),
+        )
 
 
-def _solve(evaluator: FamilyEvaluator, problem: TreeProblem, n: int) -> tuple[list[tuple[int, ...]], bool]:
+def _solve(evaluator: FamilyEvaluator, problem: TreeProblem) -> tuple[list[tuple[int, ...]], bool]:
     """The best parents of every node, and whether no others are better."""
-    options = [_subsets(problem.fixed_parents[v], problem.optional_parents[v]) for v in range(n)]
-    alone = _best_options(evaluator, options)
-    parents = [option for option, _ in alone]
+    around = list(zip(problem.fixed_parents, problem.optional_parents, strict=True))
+    subsets = {pair: _subsets(*pair) for pair in dict.fromkeys(around)}
+    options = [subsets[pair] for pair in around]
+    parents = _best_options(evaluator, options)
     exact = True
     for part in problem.parts:
         nodes = [v for v in part.nodes if not (v in problem.discarding and parents[v] == problem.fixed_parents[v])]
@@ -153,10 +171,11 @@ class _Choices:
         for k in range(max(map(len, options))):
             heads = np.array([h for h in range(m) if k < len(options[h])])
             others = [options[h][k] for h in heads]
+            gains = _arc_gains(evaluator, nodes, heads, others, allowed)  # first: it counts what the bases need, too
             bases = evaluator.locals([(nodes[h], other) for h, other in zip(heads, others, strict=True)])
             better = bases > alone_best[heads]
             alone_best[heads[better]], alone[heads[better]] = bases[better], k
-            scores = bases + _arc_gains(evaluator, nodes, heads, others, allowed)
+            scores = bases + gains
             improved = scores > best[:, heads]
             best[:, heads] = np.where(improved, scores, best[:, heads])
             chosen[:, heads] = np.where(improved, k, chosen[:, heads])
@@ -181,14 +200,13 @@ def _arc_gains(
     return gains
 
 
-def _best_options(evaluator: FamilyEvaluator, options: list[Options]) -> list[tuple[tuple[int, ...], float]]:
+def _best_options(evaluator: FamilyEvaluator, options: list[Options]) -> Options:
     """For each node alone, the option with the highest score, the first of equals."""
-    scores = evaluator.locals([(v, option) for v, several in enumerate(options) for option in several])
-    best, first = [], 0
-    for several in options:
-        k = int(np.argmax(scores[first : first + len(several)]))
-        best.append((several[k], float(scores[first + k])))
-        first += len(several)
+    best = [several[0] for several in options]
+    choosers = [v for v, several in enumerate(options) if len(several) > 1]
+    scores = evaluator.locals([(v, option) for v in choosers for option in options[v]])
+    for v, some in zip(choosers, np.split(scores, np.cumsum([len(options[v]) for v in choosers])), strict=False):
+        best[v] = options[v][int(np.argmax(some))]
     return best
 
 
@@ -268,7 +286,7 @@ def maximum_spanning_tree(
     gains[must] = np.inf
     joined = kernels.spanning_tree(gains)
     edges = [(int(tail), head) for head, tail in enumerate(joined.tolist()) if tail >= 0]
-    if sum(must[edge] for edge in edges) < must.sum() // 2:
+    if must[tuple(np.array(edges, np.int64).reshape(-1, 2).T)].sum() < must.sum() // 2:
         raise GraphError("the required edges form a cycle, so no tree holds them all")
     if forest:
         edges = [edge for edge in edges if gains[edge] > 0]
@@ -319,17 +337,15 @@ def maximum_arborescence(
     n = len(gains)
     must = np.zeros((n, n), bool) if required is None else np.asarray(required, bool)
     # One node more is the parent of all roots; a tree uses as few of its arcs as possible.
-    padded, ranks = np.full((n + 1, n + 1), -np.inf), np.zeros((n + 1, n + 1))
-    padded[:n, :n] = np.where(gains > 0, gains, -np.inf) if forest else gains
-    padded[n, :n] = 0.0
-    ranks[n] = 0.0 if forest else -1.0
-    settled = must.any(axis=0)
-    padded[:, :n][:, settled] = -np.inf
-    padded[:n, :n][must] = gains[must]
+    entering = np.full((n + 1, n + 1), -np.inf)  # row: head, column: tail
+    entering[:n, :n] = (np.where(gains > 0, gains, -np.inf) if forest else gains).T
+    entering[:n, n] = 0.0
+    entering[:n][must.any(axis=0)] = -np.inf
+    entering[:n, :n][must.T] = gains.T[must.T]
     if root is not None:
-        padded[:n, root] = -np.inf
+        entering[root, :n] = -np.inf
     feasible = (must.sum(axis=0) <= 1).all()
-    tails, found = kernels.arborescence(padded, ranks)
+    tails, found = kernels.arborescence(entering, not forest)
     tails = np.where(tails == n, -1, tails)
     if not found or not feasible or (not forest and (tails < 0).sum() != min(n, 1)):
         raise GraphError("no tree keeps to the required and allowed arcs; allow more, require fewer, or take a forest")

@@ -1,4 +1,4 @@
-"""Searches that go on by the best of some listed steps, as long as it pays: what they share.
+"""What stepwise searches share: of some listed steps they take the best, as long as it gains enough.
 
 They are made for scores of classifiers (wrappers), and take any other score as well.
 """
@@ -50,15 +50,15 @@ class Path(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class StepwiseSearch(Search):
-    """Take the best step as long as it gains at least ``epsilon``; no step is taken back.
+    """Take the best step as long as it gains at least ``epsilon``; no step is undone.
 
     Parameters
     ----------
     epsilon : float
-        The least gain, in units of the score: 0.01 is one row in a hundred for accuracies. With 0, steps that neither
-        gain nor lose are taken, too.
+        The least gain of a step, in units of the score: 0.01 is one row in a hundred for accuracies. With 0, steps
+        that neither gain nor lose are taken, too.
     max_iter : int, optional
-        The most steps.
+        The largest number of steps.
     time_budget : float, optional
         Seconds after which the search ends with the structure so far. Only with a time budget can the result depend on
         the machine.
@@ -83,7 +83,7 @@ class StepwiseSearch(Search):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; ``seed`` has no say, as nothing is drawn."""
+        """Search; ``seed`` is ignored, as nothing is random."""
         began = time.perf_counter()
         bar = progress_bar(progress, desc=type(self).__name__, unit=" steps", total=self.max_iter)
         path = self._begin(evaluator, space, None if start is None else start.reorder(space.nodes))

@@ -29,7 +29,6 @@ from bntk.learning.counts import TableCounter
 from bntk.learning.scores import Score
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import Search, SearchResult, Step
-from bntk.learning.search.parent_sets import family_evaluator
 from bntk.learning.search.spanning import best_tree
 from bntk.learning.space import Group, Space
 from bntk.learning.space.named import mdbnc
@@ -74,7 +73,7 @@ class SubgraphSearch(Search):
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
         """Search; where it begins is ignored."""
-        return _Run(family_evaluator(evaluator, "SubgraphSearch"), space, seed).result()
+        return _Run(evaluator.by_family("SubgraphSearch"), space, seed).result()
 
 
 def score_for(score: Score, counter: TableCounter) -> Score:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.errors import CycleError, SpaceError
-from bntk.graph.dag import DAG
 from bntk.graph.undirected import closure
 from bntk.learning.space.rules import Group, listed
 
@@ -36,9 +35,8 @@ def refuse_contradictions(space: Space) -> None:
     Every clash of the required and compulsory arcs with single rules is found, and trees and stars that the allowed
     arcs cannot connect.
     """
-    arcs = space.required_matrix
     try:
-        DAG.from_adjacency(arcs, space.nodes)
+        arcs = space._required_dag.adjacency()
     except CycleError as error:
         raise SpaceError(
             f"the required and compulsory arcs form a cycle: {' -> '.join(error.cycle)};"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.learning.space.ancestry import ancestor_matrix
 from bntk.learning.space.rules import Discard, Group, Quota
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def allowed(space: Space) -> Matrix:
         matrix &= ~np.outer(heads, tails)
         if link.mode == "none":
             matrix &= ~np.outer(tails, heads)
-    matrix &= ~ancestor_matrix(space._required_dag)
+    matrix &= ~space._required_dag.ancestor_matrix()
     for quota in space.quotas:
         full = quota.heads & (quota.counts(space.required_matrix) >= quota.limits)
         matrix &= ~np.outer(quota.tails, full) | space.required_matrix

@@ -1,4 +1,4 @@
-"""Named spaces: the structures of the usual networks and classifiers, each a few rules on top of :class:`Space`.
+"""Spaces of the usual networks and classifiers: which structures a search may return.
 
 For classifiers the nodes are the features, in the order given, and then the class variable or variables;
 :meth:`Space.reorder` changes that. No arc leads from a feature into a class, except in :func:`general`. More
@@ -38,6 +38,30 @@ from bntk.errors import SpaceError
 from bntk.graph.undirected import unknown_node
 from bntk.learning.space import Group, Link, Space
 
+__all__ = [
+    "augmented",
+    "ban",
+    "dag",
+    "fan",
+    "forest",
+    "general",
+    "kdb",
+    "mdbnc",
+    "multi_naive_bayes",
+    "multi_one_dependence",
+    "multi_tan",
+    "naive_bayes",
+    "polytree",
+    "selective_naive_bayes",
+    "sfan",
+    "sfand",
+    "spode",
+    "stan",
+    "stand",
+    "tan",
+    "tree",
+]
+
 # Networks without a class
 
 
@@ -47,8 +71,9 @@ def dag(nodes: Iterable[str], **constraints: Any) -> Space:
     Parameters
     ----------
     nodes : iterable of str
+        Names of the variables.
     **constraints
-        Those of :class:`Space`: ``required``, ``forbidden``, ``tiers``, ``max_parents``, ``arc_weights``.
+        Those of :class:`bntk.Space`: ``required``, ``forbidden``, ``tiers``, ``max_parents``, ``arc_weights``.
 
     Examples
     --------
@@ -61,7 +86,19 @@ def dag(nodes: Iterable[str], **constraints: Any) -> Space:
 def general(
     nodes: Iterable[str], target: str, max_parents: int | Mapping[str, int] | None = None, **constraints: Any
 ) -> Space:
-    """Any directed acyclic graph, the class anywhere in it, with parents and children (Friedman et al. 1997)."""
+    """Any directed acyclic graph; the class may have parents and children (Friedman et al. 1997).
+
+    Parameters
+    ----------
+    nodes : iterable of str
+        Names of all variables, the class included.
+    target : str
+        Name of the class variable.
+    max_parents : int or mapping of node to int, optional
+        The largest number of parents.
+    **constraints
+        Those of :class:`bntk.Space`: ``required``, ``forbidden``, ``tiers``, ``arc_weights``.
+    """
     names = tuple(nodes)
     if target not in names:
         raise unknown_node(target, names, " (the class)")
@@ -70,6 +107,13 @@ def general(
 
 def tree(nodes: Iterable[str], root: str | None = None) -> Space:
     """Trees: every node but one root has exactly one parent (Chow and Liu 1968).
+
+    Parameters
+    ----------
+    nodes : iterable of str
+        Names of the variables.
+    root : str, optional
+        The node without a parent; by default any.
 
     Examples
     --------
@@ -81,13 +125,29 @@ def tree(nodes: Iterable[str], root: str | None = None) -> Space:
 
 
 def forest(nodes: Iterable[str]) -> Space:
-    """Forests: every node has at most one parent (Chow and Liu 1968, less the arcs that do not pay)."""
+    """Forests: every node has at most one parent.
+
+    Parameters
+    ----------
+    nodes : iterable of str
+        Names of the variables.
+    """
     names = tuple(nodes)
     return Space(names, groups=[Group(names, "forest")])
 
 
 def polytree(nodes: Iterable[str], max_parents: int | Mapping[str, int] | None = None) -> Space:
-    """Polytrees: no cycles even when directions are ignored, so at most one path joins two nodes (Rebane, Pearl)."""
+    """Polytrees: no cycles even when directions are ignored, so that at most one path joins two nodes.
+
+    (Rebane and Pearl 1987.)
+
+    Parameters
+    ----------
+    nodes : iterable of str
+        Names of the variables.
+    max_parents : int or mapping of node to int, optional
+        The largest number of parents.
+    """
     names = tuple(nodes)
     return Space(names, groups=[Group(names, "polytree")], max_parents=max_parents)
 
@@ -110,15 +170,20 @@ def augmented(
     Parameters
     ----------
     features : iterable of str
+        Names of the features.
     target : str
-    shape : str
-        Shape of the subgraph among the features, see :class:`Group`.
+        Name of the class variable.
+    shape : {"empty", "tree", "forest", "star", "polytree", "kdb", "dag"}
+        Shape of the subgraph among the features.
     class_arcs : {"all", "optional", "discard"}
-        Whether every feature is a child of the class; need not be; or must be to have any arcs at all.
-    k, root
-        Of the :class:`Group` of the features.
+        ``"all"``: every feature is a child of the class. ``"optional"``: any of them may be. ``"discard"``: a feature
+        that is not a child of the class has no arcs at all.
+    k : int, optional
+        For the shape ``"kdb"``: the largest number of features that are parents of a feature.
+    root : str, optional
+        For the shapes ``"tree"`` and ``"star"``: the feature without a feature as parent; by default any.
     max_parents : int, optional
-        Largest number of parents of a feature, the class included.
+        The largest number of parents of a feature, the class included.
 
     Examples
     --------
@@ -136,7 +201,14 @@ def augmented(
 
 
 def naive_bayes(features: Iterable[str], target: str) -> Space:
-    """The class is the parent of every feature, and there are no other arcs: a single structure (Minsky 1961).
+    """Naive Bayes: the class is the parent of every feature, and there are no other arcs (Minsky 1961).
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
 
     Examples
     --------
@@ -147,12 +219,31 @@ def naive_bayes(features: Iterable[str], target: str) -> Space:
 
 
 def selective_naive_bayes(features: Iterable[str], target: str) -> Space:
-    """The class is the parent of some features, and there are no other arcs (Langley and Sage 1994)."""
+    """Selective naive Bayes: the class is the parent of some features, and there are no other arcs.
+
+    (Langley and Sage 1994.)
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
+    """
     return augmented(features, target, "empty", "optional")
 
 
 def tan(features: Iterable[str], target: str, root: str | None = None) -> Space:
     """TAN: the class is the parent of every feature, and the features form a tree (Friedman et al. 1997).
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
+    root : str, optional
+        The feature without a feature as parent; by default any.
 
     Examples
     --------
@@ -166,7 +257,14 @@ def tan(features: Iterable[str], target: str, root: str | None = None) -> Space:
 def fan(features: Iterable[str], target: str) -> Space:
     """Forest-augmented naive Bayes: the class is the parent of every feature, and the features form a forest.
 
-    Each feature has at most one other feature as parent; the space of the search TAN-HC (Keogh and Pazzani 2002).
+    Each feature has at most one other feature as parent. It is the space of the search TAN-HC (Keogh and Pazzani 2002).
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
     """
     return augmented(features, target, "forest")
 
@@ -174,7 +272,16 @@ def fan(features: Iterable[str], target: str) -> Space:
 def stan(features: Iterable[str], target: str, root: str | None = None) -> Space:
     """Selective TAN: the features form a tree, and the class is the parent of some of them (Mach and Mráz).
 
-    The structure without any class arc is legal here, as the search begins with it.
+    The structure without any class arc is legal, as the search begins with it.
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
+    root : str, optional
+        The feature without a feature as parent; by default any.
     """
     return augmented(features, target, "tree", "optional", root=root)
 
@@ -182,13 +289,30 @@ def stan(features: Iterable[str], target: str, root: str | None = None) -> Space
 def stand(features: Iterable[str], target: str, root: str | None = None) -> Space:
     """Selective TAN with discarding: as :func:`stan`, but only children of the class are in the tree (Mach and Mráz).
 
-    A feature that the class does not point to has no arcs. The structure without any arc is legal here.
+    A feature that is not a child of the class has no arcs. The structure without any arc is legal.
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
+    root : str, optional
+        The feature without a feature as parent; by default any.
     """
     return augmented(features, target, "tree", "discard", root=root)
 
 
 def sfan(features: Iterable[str], target: str) -> Space:
-    """Selective FAN: the features form a forest, and the class is the parent of some of them; see :func:`stan`."""
+    """Selective FAN: the features form a forest, and the class is the parent of some of them; see :func:`stan`.
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
+    """
     return augmented(features, target, "forest", "optional")
 
 
@@ -196,19 +320,28 @@ def sfand(features: Iterable[str], target: str) -> Space:
     """Selective FAN with discarding: children of the class form a forest, other features have no arcs.
 
     See :func:`stand`.
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
     """
     return augmented(features, target, "forest", "discard")
 
 
 def ban(features: Iterable[str], target: str, max_parents: int | None = None) -> Space:
-    """BAN: the class is the parent of every feature, and any DAG among these (Friedman et al. 1997).
+    """BAN: the class is the parent of every feature, and the features form any DAG (Friedman et al. 1997).
 
     Parameters
     ----------
     features : iterable of str
+        Names of the features.
     target : str
+        Name of the class variable.
     max_parents : int, optional
-        Largest number of parents of a feature, the class included.
+        The largest number of parents of a feature, the class included.
     """
     return augmented(features, target, "dag", max_parents=max_parents)
 
@@ -217,6 +350,15 @@ def kdb(features: Iterable[str], target: str, k: int) -> Space:
     """K-dependence classifiers: every feature has the class and at most ``k`` features as parents (Sahami 1996).
 
     Naive Bayes is ``k=0``, and :func:`fan` is ``k=1``.
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
+    k : int
+        The largest number of features that are parents of a feature.
     """
     return augmented(features, target, "kdb", k=k)
 
@@ -225,6 +367,15 @@ def spode(features: Iterable[str], target: str, superparent: str | None = None) 
     """One dependence: the class and one feature, the superparent, are parents of all others (Webb et al. 2005).
 
     Without a chosen ``superparent`` there is one structure for each feature.
+
+    Parameters
+    ----------
+    features : iterable of str
+        Names of the features.
+    target : str
+        Name of the class variable.
+    superparent : str, optional
+        The feature that is a parent of all others; by default any.
 
     Examples
     --------

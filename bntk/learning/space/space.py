@@ -30,28 +30,29 @@ Matrix = NDArray[np.bool_]
 
 
 class Space(NamedNodes):
-    """The legal structures over some nodes; cannot be changed, every edit returns a new one.
+    """A set of legal structures over some nodes: the constraints of a search.
 
-    Constraints that contradict each other are refused at once, with the arcs or nodes that clash.
+    A space cannot be changed; every edit returns a new one. Constraints that contradict each other are refused at once,
+    with the arcs or nodes that clash.
 
     Parameters
     ----------
     nodes : iterable of str
         Distinct names; positions in moves and matrices follow their order.
     required, forbidden : iterable of (from, to)
-        Arcs that must, or must not, be there.
+        Arcs that must, or must not, be present.
     tiers : iterable of lists of str
         No arc from a node of a later tier into one of an earlier tier. Nodes that are in no tier are free.
     max_parents : int or mapping of node to int, optional
-        The largest number of parents, of whatever kind.
+        The largest number of parents of a node.
     groups : iterable of Group
         Shapes of the subgraphs among some nodes; groups may overlap, and then all their shapes hold.
     links : iterable of Link
         Arcs between sets of nodes, for example from the class to the features.
     free : bool
-        Whether arcs between two nodes that no group and no link speaks of are allowed.
+        Whether arcs between two nodes that no group and no link mentions are allowed.
     arc_weights : mapping of (from, to) to float, optional
-        Soft knowledge: what an arc adds to any score when it is there, as a logarithm.
+        Soft knowledge: what an arc adds to any score when it is present, as a logarithm.
 
     Examples
     --------
@@ -129,7 +130,7 @@ class Space(NamedNodes):
         for name, limit in zip(self.nodes, limits):
             if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
                 raise SpaceError(f"max_parents is a number of parents, 0 or more; got {limit!r} for {name}")
-        return tuple(min(int(limit), most) for limit in limits)
+        return tuple([min(int(limit), most) for limit in limits])
 
     def _checked_weights(self, weights: Mapping[Arc, float]) -> tuple[tuple[Arc, float], ...]:
         for (tail, head), weight in weights.items():

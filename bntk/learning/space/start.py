@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
-from bntk.learning.space.ancestry import ancestor_matrix, join_ancestors
 from bntk.learning.space.checks import broken_rules, kept_members
 from bntk.learning.space.rules import Group
 
@@ -43,22 +42,26 @@ class _Draft:
     def __init__(self, space: Space) -> None:
         self.space = space
         self.arcs = space.required_matrix.copy()
-        self.ancestors = ancestor_matrix(space._required_dag)
+        self.ancestors = space._required_dag.ancestor_matrix()
 
-    def fits(self, tail: int, head: int) -> bool:
-        """True when one more arc closes no cycle and gives no node too many parents."""
-        if not self.space.allowed[tail, head] or self.ancestors[tail, head]:
-            return False
-        parents = self.arcs[:, head]
-        return all(
-            (parents & quota.tails).sum() < quota.limits[head]
-            for quota in self.space.quotas
-            if quota.tails[tail] and quota.heads[head]
-        )
+    def fitting(self, tail: int) -> NDArray[np.bool_]:
+        """The heads to which one more arc closes no cycle and gives no node too many parents.
 
-    def add(self, tail: int, head: int) -> None:
-        self.arcs[tail, head] = True
-        join_ancestors(self.ancestors, tail, head)
+        Arcs from one tail to several such heads do not get into each other's way.
+        """
+        heads = self.space.allowed[tail] & ~self.ancestors[tail]
+        for quota in self.space.quotas:
+            if quota.tails[tail]:
+                heads &= ~(quota.heads & (quota.counts(self.arcs) >= quota.limits))
+        return heads
+
+    def add(self, tail: int, heads: NDArray[np.int64]) -> None:
+        """Add arcs from a node to several others."""
+        self.arcs[tail, heads] = True
+        later = np.asarray(self.ancestors[:, heads].any(axis=1))
+        later[heads] = True
+        self.ancestors[later] |= self.ancestors[tail]
+        self.ancestors[later, tail] = True
 
     def keep_what_has_arcs(self) -> None:
         """Where a required arc touches a discarded node, keep that node by its first possible class arc."""
@@ -66,9 +69,9 @@ class _Draft:
             inner = self.arcs & discard.inner
             touched = inner.any(axis=0) | inner.any(axis=1)
             for head in np.flatnonzero(touched & ~discard.kept(self.arcs)).tolist():
-                tail = next((t for t in np.flatnonzero(discard.tails).tolist() if self.fits(t, head)), None)
+                tail = next((t for t in np.flatnonzero(discard.tails).tolist() if self.fitting(t)[head]), None)
                 if tail is not None:
-                    self.add(tail, head)
+                    self.add(tail, np.array([head]))
 
     def span(self, group: Group, member: NDArray[np.bool_]) -> None:
         """Connect the nodes of a tree or star from the first root that reaches them all."""
@@ -82,15 +85,14 @@ class _Draft:
 
     def grow(self, root: int, wanted: NDArray[np.bool_], only_from_root: bool) -> bool:
         """Add arcs away from the root, nearest nodes first; True when every node wanted is reached."""
-        reached, queue = {root}, [root]
+        left, queue = wanted.copy(), [root]
+        left[root] = False
         for tail in queue:
-            for head in np.flatnonzero(wanted).tolist():
-                if head in reached or (only_from_root and tail != root):
-                    continue
-                if not self.arcs[tail, head]:
-                    if not self.fits(tail, head):
-                        continue
-                    self.add(tail, head)
-                reached.add(head)
-                queue.append(head)
-        return len(reached) == wanted.sum()
+            new = left & ~self.arcs[tail] & self.fitting(tail)
+            self.add(tail, np.flatnonzero(new))
+            found = left & self.arcs[tail]
+            left &= ~found
+            queue += np.flatnonzero(found).tolist()
+            if only_from_root or not left.any():
+                break
+        return not left.any()

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
+from bntk.graph.undirected import sorted_rows
 from bntk.learning.moves import ADD, DELETE, REVERSE, Move, Moves
 from bntk.learning.space import kernels
-from bntk.learning.space.ancestry import ancestor_matrix, join_ancestors, part_ancestors
+from bntk.learning.space.kernels import join_ancestors, part_ancestors
 from bntk.learning.space.matrices import discardable, frozen
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Walk:
         self.space = space
         self.nodes = space.nodes
         self._arcs = dag.adjacency()
-        self._ancestors = ancestor_matrix(dag)
+        self._ancestors = dag.ancestor_matrix()
         self._parents = [frozenset(row) for row in dag.parent_indices]
         self._counts = [quota.counts(self._arcs) for quota in space.quotas]
         self._bridges = [discard.counts(self._arcs) for discard in space.discards]
@@ -89,7 +90,7 @@ class Walk:
     @property
     def dag(self) -> DAG:
         """The structure."""
-        return DAG._trusted(self.nodes, tuple(tuple(sorted(parents)) for parents in self._parents))
+        return DAG._trusted(self.nodes, sorted_rows(self._parents))
 
     # Legal moves
 

@@ -1,0 +1,54 @@
+"""What a file format is: how text becomes a network, and a network text."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from bntk.network import BayesianNetwork
+
+
+class Format(ABC):
+    """A file format of networks; those that derive from it are read and written by :func:`bntk.load` and ``save``.
+
+    The first line of the docstring says what it is, where formats are listed.
+
+    Attributes
+    ----------
+    suffixes : tuple of str
+        In small letters and with the dot; the first is the usual one.
+    reads_bytes : bool
+        Whether :meth:`parse` takes the bytes of a file, for formats that say in the file how it is encoded; by default
+        it takes text in UTF-8.
+    has_names : bool
+        Whether variables and states keep their names.
+    keeps_counts : bool
+        Whether a network that was fitted can learn from more rows when it is read back.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> bif = bntk.io.FORMATS[".bif"]
+    >>> bif.parse(bif.dump(bntk.datasets.asia())) == bntk.datasets.asia()
+    True
+    """
+
+    suffixes: ClassVar[tuple[str, ...]]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    reads_bytes: ClassVar[bool] = False
+    has_names: ClassVar[bool] = True
+    keeps_counts: ClassVar[bool] = False
+
+    @staticmethod
+    @abstractmethod
+    def parse(text: Any, source: str = "") -> Any:
+        """Read a network from text (or bytes); ``source`` is the file, for messages.
+
+        What cannot be read is one :class:`bntk.errors.ParseError` that says where.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def dump(network: BayesianNetwork) -> str:
+        """The text of a network, from which :meth:`parse` makes the same one."""
