@@ -251,6 +251,21 @@ def rows_engine(entries: int) -> EngineChoice:
     return EngineChoice("strided rows", f"{entries:,} clique entries are too many to list, so that rows run one by one")
 
 
+def targets_engine(entries: int, n_components: int, max_entries: int) -> EngineChoice:
+    """A junction tree of several targets given the other cells of a row, or loopy propagation where it is too large."""
+    times = f" for each of {n_components:,} components" if n_components > 1 else ""
+    if entries * n_components <= max_entries:
+        return EngineChoice("exact", f"the cliques of the targets have {entries:,} entries{times}")
+    size = f"the cliques of the targets would have {entries:,} entries{times}"
+    return EngineChoice("loopy belief propagation", f"{size}, over the limit of {max_entries:,} (max_entries)")
+
+
+def refuse_joint_table(choice: EngineChoice, n_targets: int, n_states: int) -> None:
+    """Refuse a table of all joint states of the targets where exact inference does not hold it."""
+    if choice.engine != "exact":
+        raise TooLargeError(f"the {n_targets} targets have {n_states:,} joint states: {choice.reason}")
+
+
 def first_budget() -> int:
     """What a row may cost in the first round of elimination."""
     return QUICK

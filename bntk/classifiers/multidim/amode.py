@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.multidim.base import Floats, MultiBayesClassifier, class_names
+from bntk.classifiers.multidim.base import Floats, MultiBayesClassifier
 from bntk.cpt import CPT
 from bntk.data.labels import pair_counts
+from bntk.data.variable import names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.inference.elimination.targets import Mixture
@@ -177,7 +178,7 @@ class AMODE(MultiBayesClassifier):
     def member(self, name: str) -> BayesianNetwork:
         """The network in which the class variable of this name is the parent of all others."""
         check_is_fitted(self)
-        names = class_names(self._class_variables)
+        names = names_of(self._class_variables)
         if name not in names:
             raise ValueError(f"{name!r} is no class variable; they are {list(names)}")
         k = names.index(name)
