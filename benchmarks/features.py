@@ -35,8 +35,8 @@ Check = str | Callable[[], Any]
 # Where names are looked for: modules, and classes whose methods are the features.
 HOMES = {
     "bntk": (
-        "bntk bntk:scores bntk:search bntk.classifiers bntk.graph bntk.io bntk.inference.approximate.loopy "
-        "bntk.inference.approximate.sampling bntk:BayesianNetwork bntk:Space"
+        "bntk bntk:scores bntk:search bntk.classifiers bntk.graph bntk.io bntk.inference "
+        "bntk:BayesianNetwork bntk:Space"
     ),
     "pgmpy": (
         "pgmpy.models pgmpy.estimators pgmpy.inference pgmpy.sampling pgmpy.readwrite pgmpy.factors.discrete "

@@ -86,6 +86,9 @@ class Declared(Mapping[str, Any]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __repr__(self) -> str:
+        return f"<{', '.join(self)}>"
+
     def load(self) -> dict[str, Any]:
         """The classes of the package by their own names, imported."""
         return {name: found.load() for name, found in self.classes.items()}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bntk.inference.choose import EngineName, Options
     from bntk.inference.decisions import Sensitivity
     from bntk.inference.plan import Plan
-    from bntk.inference.query import Question
+    from bntk.inference.query import ConditionedNetwork
     from bntk.inference.results import Distribution, Explanation, Marginals
     from bntk.learning.em import EMResult
     from bntk.learning.priors import Prior
@@ -312,15 +312,32 @@ class BayesianNetwork:
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
     ) -> Table:
-        """Draw ``n`` rows; the same seed gives the same rows, whatever the number of threads.
+        """Draw ``n`` independent rows from the network, or given evidence from the posterior, exactly.
 
-        With evidence (``given`` and ``soft`` as for :meth:`query`) they are independent draws from the posterior.
+        Without evidence, or with observed variables whose parents are all observed, rows are drawn forward. Otherwise
+        the network is calibrated once, and rows are drawn clique by clique.
+
+        Parameters
+        ----------
+        n : int
+        seed : int
+            The same seed gives the same rows, whatever the number of threads, and the first rows of a longer sample are
+            the shorter one.
+        given, soft : mapping, optional
+            As for :meth:`query`.
+
+        Raises
+        ------
+        TooLargeError
+            When the tables of the cliques are too large; :func:`bntk.inference.likelihood_weighting` and
+            :func:`bntk.inference.gibbs` need none.
 
         Examples
         --------
         >>> import bntk
-        >>> bntk.datasets.asia().sample(1000, seed=1, given={"dysp": "yes"}).n_rows
-        1000
+        >>> table = bntk.datasets.asia().sample(1000, seed=1, given={"dysp": "yes"})
+        >>> set(table.to_pandas()["dysp"])
+        {'yes'}
         """
         from bntk.inference.approximate.sampling import sample
 
@@ -396,7 +413,7 @@ class BayesianNetwork:
         yes   no   0.1858  ####
         yes   yes  0.0020
         """
-        return self._question(given, soft, engine, max_entries, settings).query(targets)
+        return self._conditioned(given, soft, engine, max_entries, settings).query(targets)
 
     def marginals(
         self,
@@ -424,7 +441,7 @@ class BayesianNetwork:
         sprinkler  no 0.5702  yes 0.4298
         rain       no 0.2921  yes 0.7079
         """
-        return self._question(given, soft, engine, max_entries, settings).marginals()
+        return self._conditioned(given, soft, engine, max_entries, settings).marginals()
 
     def probability(
         self,
@@ -457,7 +474,7 @@ class BayesianNetwork:
         **settings: Any,
     ) -> float:
         """The log of :meth:`probability`; -inf when the evidence is impossible."""
-        return self._question(given, soft, engine, max_entries, settings).log_probability()
+        return self._conditioned(given, soft, engine, max_entries, settings).log_probability()
 
     def mpe(
         self,
@@ -482,7 +499,7 @@ class BayesianNetwork:
         >>> bntk.datasets.sprinkler().mpe({"wet": "yes", "sprinkler": "yes"})
         {'cloudy': 'no', 'rain': 'no'} with probability 0.6472
         """
-        return self._question(given, soft, engine, max_entries, settings).mpe()
+        return self._conditioned(given, soft, engine, max_entries, settings).mpe()
 
     def map(
         self,
@@ -505,7 +522,7 @@ class BayesianNetwork:
         >>> bntk.datasets.asia().map(["lung", "bronc"], {"dysp": "yes"})
         {'lung': 'no', 'bronc': 'yes'} with probability 0.7689
         """
-        return self._question(given, soft, engine, max_entries, settings).map(targets)
+        return self._conditioned(given, soft, engine, max_entries, settings).map(targets)
 
     def jeffrey(
         self,
@@ -546,7 +563,7 @@ class BayesianNetwork:
         ----------
         R. C. Jeffrey (1965). The Logic of Decision. McGraw-Hill.
         """
-        return self._question(given, None, engine, max_entries, settings).jeffrey(targets, beliefs)
+        return self._conditioned(given, None, engine, max_entries, settings).jeffrey(targets, beliefs)
 
     def plan(
         self,
@@ -578,24 +595,31 @@ class BayesianNetwork:
         if given is not None and not isinstance(given, Mapping):
             names = [given] if isinstance(given, str) else list(given)
             given = {name: self.variable(name).states[0] for name in names}
-        return self._question(given, None, "exact", max_entries, {}).plan(targets)
+        return self._conditioned(given, None, "exact", max_entries, {}).plan(targets)
 
-    def _question(
+    def _conditioned(
         self,
         given: Mapping[str, Any] | None,
         soft: Mapping[str, Any] | None,
         engine: EngineName,
         max_entries: int | None,
         settings: dict[str, Any],
-    ) -> Question:
-        from bntk.inference.query import Question
+    ) -> ConditionedNetwork:
+        from bntk.inference.query import ConditionedNetwork
 
-        return Question(self, given, soft, _options(engine, max_entries, settings))
+        return ConditionedNetwork(self, given, soft, _options(engine, max_entries, settings))
 
     # ---- decisions -------------------------------------------------------------------------------------------
 
     def value_of_information(
-        self, target: str, given: Mapping[str, Any] | None = None, candidates: Iterable[str] | None = None
+        self,
+        target: str,
+        given: Mapping[str, Any] | None = None,
+        candidates: Iterable[str] | None = None,
+        *,
+        engine: EngineName = "exact",
+        max_entries: int | None = None,
+        **settings: Any,
     ) -> pd.DataFrame:
         """How much each variable that was not observed would tell about the target.
 
@@ -610,6 +634,8 @@ class BayesianNetwork:
             What is known, as for :meth:`query`.
         candidates : iterable of str, optional
             The variables that could be observed; all others by default.
+        engine, max_entries, **settings
+            As for :meth:`query`; samples are too noisy for it.
 
         Returns
         -------
@@ -629,9 +655,18 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import value_of_information
 
-        return value_of_information(self, target, given, candidates)
+        conditioned = self._conditioned(given, None, engine, max_entries, settings)
+        return value_of_information(conditioned, target, candidates)
 
-    def relevant_findings(self, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
+    def relevant_findings(
+        self,
+        target: str,
+        given: Mapping[str, Any],
+        *,
+        engine: EngineName = "exact",
+        max_entries: int | None = None,
+        **settings: Any,
+    ) -> pd.DataFrame:
         """How much each finding has moved the posterior of the target, all others being known.
 
         Parameters
@@ -639,6 +674,8 @@ class BayesianNetwork:
         target : str
         given : mapping
             The findings, as for :meth:`query`.
+        engine, max_entries, **settings
+            As for :meth:`query`; samples are too noisy for it.
 
         Returns
         -------
@@ -659,7 +696,7 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import relevant_findings
 
-        return relevant_findings(self, target, given)
+        return relevant_findings(self._conditioned(given, None, engine, max_entries, settings), target, given)
 
     def sensitivity(
         self,
@@ -680,7 +717,7 @@ class BayesianNetwork:
         Parameters
         ----------
         target, state
-            P(target = state | given) is the posterior in question.
+            P(target = state | given) is the posterior in conditioned.
         given : mapping, optional
             As for :meth:`query`.
         table : str
@@ -699,7 +736,8 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import sensitivity
 
-        return sensitivity(self, target, state, given, table=table, entry=entry, parents=parents)
+        conditioned = self._conditioned(given, None, "exact", None, {})
+        return sensitivity(conditioned, target, state, table, entry, parents)
 
     def sensitivities(self, target: str, state: State, given: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The derivative of a posterior with respect to every entry of every table, as :meth:`sensitivity` defines it.
@@ -725,7 +763,7 @@ class BayesianNetwork:
         """
         from bntk.inference.decisions import sensitivities
 
-        return sensitivities(self, target, state, given)
+        return sensitivities(self._conditioned(given, None, "exact", None, {}), target, state)
 
     def do(self, interventions: Mapping[str, Any]) -> BayesianNetwork:
         """The network in which some variables are set from outside, whatever their parents (Pearl's do-operator).

@@ -56,7 +56,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 # Packages that are public under a shorter name than that of their module.
-SHORT_NAMES = ("discretize", "priors", "scores", "search", "spaces")
+SHORT_NAMES = ("cuts", "priors", "scores", "search", "spaces")
 
 
 def setup(app: Any) -> None:

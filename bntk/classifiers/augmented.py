@@ -112,8 +112,8 @@ class BAN(NetworkClassifier):
     --------
     >>> import bntk
     >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
-    >>> bntk.BAN(max_parents=2).fit(rows.drop(columns="lung"), rows["lung"]).dag_.parents("bronc")
-    ('smoke', 'lung')
+    >>> bntk.BAN(max_parents=2).fit(rows.drop(columns="lung"), rows["lung"]).dag_.parents("dysp")
+    ('bronc', 'lung')
     """
 
     name = "ban"

@@ -21,10 +21,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from bntk._threads import using_threads
-from bntk.classifiers.class_labels import ClassColumn
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
 from bntk.classifiers.documenting import complete_docstring
-from bntk.classifiers.features import Features, Rows
+from bntk.classifiers.features import ClassColumn, Features, Rows
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
@@ -183,7 +182,7 @@ class BayesClassifier(RowReader):
         How columns become features: their states and cut points.
     n_features_in_ : int
         The number of columns that ``fit`` was given.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of these columns, where they have names.
     """
 

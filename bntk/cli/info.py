@@ -102,6 +102,7 @@ def _tell_network(options: Namespace, network: Any) -> None:
         "treewidth": len(plan.largest_clique) - 1,
         "largest_clique": {"variables": list(plan.largest_clique), "entries": plan.largest_entries},
         "clique_entries": plan.total_entries,
+        "engine": plan.engine,
         "rows_counted": None if counts is None else float(counts.sum()),
     }
 
@@ -114,6 +115,7 @@ def _tell_network(options: Namespace, network: Any) -> None:
                 ("parameters", network.n_parameters),
                 ("largest clique", clique),
                 ("treewidth", f"{document['treewidth']} (of the triangulation in use)"),
+                ("inference", f"{plan.engine}: {plan.reason}"),
                 ("learned from", "no counts" if counts is None else f"{counts.sum():,.10g} rows; counts are kept"),
             ]
         )

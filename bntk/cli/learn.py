@@ -174,8 +174,8 @@ def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
             warnings.filterwarnings("ignore", ".*missing cells.*", BntkWarning)  # said here, in words of options
             if options.missing is None:
                 note(
-                    "some cells are missing, and scores favour parents with holes; --missing em (slower) or --missing "
-                    "drop (complete rows only) avoids that, --missing available accepts it"
+                    "some values are missing, and scores favour parents that have some; --missing em (slower) or "
+                    "--missing drop (complete rows only) avoids that, --missing available accepts it"
                 )
         return bntk.learn(rows, score, space, search, prior, seed=options.seed, progress=shown)
 

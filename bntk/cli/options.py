@@ -97,12 +97,12 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
         "--prior", type=prior, help="of the probabilities: mle, a number for each cell, bdeu:ESS, or backoff"
     )
     group.add_argument(
-        "--numeric", type=one_of(NUMERIC), help=f"what becomes of columns of numbers: {_listed(NUMERIC)}"
+        "--numeric", type=one_of(NUMERIC), help=f"how columns of numbers are modelled: {_listed(NUMERIC)}"
     )
     group.add_argument("--bins", type=positive, metavar="N", help="intervals for --numeric width and frequency")
     group.add_argument(
         "--missing", type=one_of(MISSING),
-        help="what a missing cell means: marginal, em, state (classifiers); available, drop, em (networks)",
+        help="how missing values are treated: marginal, em, state (classifiers); available, drop, em (networks)",
     )  # fmt: skip
     group.add_argument(
         "--base", type=model, metavar="MODEL", help="the model of one class of which models of several classes are made"

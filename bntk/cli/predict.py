@@ -38,7 +38,9 @@ def _add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--target", metavar="NAME", type=names, default=(), help="for a network: what to predict")
     parser.add_argument("--proba", action="store_true", help="also the probability of each class")
     parser.add_argument(
-        "--costs", metavar="FILE", help="a CSV file, a row a true class, a column a predicted one: the least cost wins"
+        "--costs",
+        metavar="FILE",
+        help="a CSV file, one row per true class, one column per predicted one: the least cost wins",
     )
     parser.add_argument(
         "--keep", metavar="COLUMN,...", type=names, default=(), help="columns of the data to put in front; all for all"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.inputs import NO_VARIABLE, check_names, given, load_network, soft
 from bntk.cli.options import add_evidence, add_json, add_network
 from bntk.cli.output import emit, table
+from bntk.inference.choose import ENGINES
 
 if TYPE_CHECKING:
     from bntk.inference.results import Distribution, Explanation
@@ -20,12 +22,13 @@ if TYPE_CHECKING:
 def _add_options(parser: ArgumentParser) -> None:
     add_network(parser)
     parser.add_argument(
-        "targets", metavar="TARGET", nargs="*", help="variables to ask for, jointly; without any, each one by itself"
+        "targets", metavar="TARGET", nargs="*", help="variables to query, jointly; without any, each one by itself"
     )
     add_evidence(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--mpe", action="store_true", help="the most probable joint state of the targets, or of all")
     how.add_argument("--probability", action="store_true", help="how probable the evidence is")
+    parser.add_argument("--engine", choices=ENGINES, default="exact", help="what computes the answer (exact)")
     add_json(parser)
 
 
@@ -33,23 +36,26 @@ def _run(options: Namespace) -> None:
     network = load_network(options.network)
     check_names(options.targets, network.names, NO_VARIABLE)
     known, likely = given(network, options.given), soft(network, options.soft)
-    evidence = {"given": known, "soft": likely}
+    evidence, engine = {"given": known, "soft": likely}, options.engine
     if options.probability:
         _tell_probability(options, network, evidence)
     elif options.mpe:
-        found = network.map(options.targets, known, likely) if options.targets else network.mpe(known, likely)
+        if options.targets:
+            found = network.map(options.targets, known, likely, engine=engine)
+        else:
+            found = network.mpe(known, likely, engine=engine)
         _tell_explanation(options, found, evidence)
     elif options.targets:
-        _tell_joint(options, network.query(options.targets, known, likely), evidence)
+        _tell_joint(options, network.query(options.targets, known, likely, engine=engine), evidence)
     else:
-        _tell_marginals(options, network.marginals(known, likely), evidence)
+        _tell_marginals(options, network.marginals(known, likely, engine=engine), evidence)
 
 
 def _tell_probability(options: Namespace, network: BayesianNetwork, evidence: dict[str, Any]) -> None:
     if options.targets:
         raise UsageError("--probability is about the evidence alone; leave out the targets, or put them into --given")
-    log_p = network.log_probability(evidence["given"], evidence["soft"])
-    p = network.probability(evidence["given"], evidence["soft"])
+    log_p = network.log_probability(**evidence, engine=options.engine)
+    p = math.exp(log_p)
     emit(options, {**evidence, "probability": p, "log_probability": log_p}, lambda: f"{p:.10g}")
 
 
@@ -82,8 +88,8 @@ def _tell_marginals(options: Namespace, found: Mapping[str, Distribution], evide
 COMMAND = Command(
     "query",
     "NETWORK [TARGET ...]",
-    "The probability of variables given what is observed, exactly: of one variable, of several jointly, or of each one "
-    "by itself when none is named. Names and states are those of bntk info.",
+    "The probability of variables given what is observed: of one variable, of several jointly, or of each one by "
+    "itself when none is named. It is exact unless another engine is named. Names and states are those of bntk info.",
     (
         Example("one variable", "bntk query asia lung --given xray=yes smoke=yes"),
         Example("two variables jointly, with uncertain evidence", "bntk query asia lung tub --soft xray=0.2,0.8"),

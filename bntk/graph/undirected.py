@@ -40,7 +40,7 @@ class NamedNodes(ABC):
     def __delattr__(self, attribute: str) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
-    @property
+    @cached_property
     def n_nodes(self) -> int:
         """Number of nodes."""
         return len(self.nodes)

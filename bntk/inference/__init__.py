@@ -21,6 +21,7 @@ _LAZY = {
     "LoopyMarginals": "approximate.loopy",
     "LoopyProgram": "approximate.loopy",
     "LoopyRows": "approximate.loopy",
+    "LoopySettings": "approximate.loopy",
     "Marginals": "results",
     "Plan": "plan",
     "Posterior": "engines",
@@ -41,7 +42,14 @@ __all__ = sorted(_LAZY)
 
 if TYPE_CHECKING:
     # ruff: noqa: F401
-    from bntk.inference.approximate.loopy import Convergence, LoopyMarginals, LoopyProgram, LoopyRows, loopy_network
+    from bntk.inference.approximate.loopy import (
+        Convergence,
+        LoopyMarginals,
+        LoopyProgram,
+        LoopyRows,
+        LoopySettings,
+        loopy_network,
+    )
     from bntk.inference.approximate.samples import ChainSample, WeightedSample
     from bntk.inference.approximate.sampling import forward_sample, gibbs, likelihood_weighting, sample
     from bntk.inference.decisions import Sensitivity

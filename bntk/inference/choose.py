@@ -15,10 +15,19 @@ from bntk.errors import TooLargeError
 
 if TYPE_CHECKING:
     from bntk.inference.exact.junction import JunctionTree
+    from bntk.inference.plan import Plan
 
 EngineName = Literal["exact", "auto", "loopy", "weighting", "gibbs"]
-APPROXIMATE: tuple[EngineName, ...] = ("loopy", "weighting", "gibbs")
-ENGINES: tuple[EngineName, ...] = ("exact", "auto", *APPROXIMATE)
+#: The settings of each engine; those without any are exact where they can be.
+SETTINGS: dict[EngineName, tuple[str, ...]] = {
+    "exact": (),
+    "auto": (),
+    "loopy": ("damping", "max_iter", "tolerance", "schedule"),
+    "weighting": ("n", "seed"),
+    "gibbs": ("n", "seed", "burn_in", "chains", "thin"),
+}
+ENGINES = tuple(SETTINGS)
+APPROXIMATE = tuple(name for name, settings in SETTINGS.items() if settings)
 
 #: ``max_entries`` unless told otherwise: the entries of all cliques together that exact inference may run through for
 #: one evidence set, what is observed left out. Only separators are stored, so that it is a limit of time rather than of
@@ -78,8 +87,10 @@ class Options:
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
             raise ValueError(f"the engine must be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}, not {self.engine!r}")
-        if self.settings and self.engine in ("exact", "auto"):
-            raise ValueError(f"engine={self.engine!r} has no settings, got {list(self.settings)}")
+        known, unknown = SETTINGS[self.engine], [*self.settings.keys() - SETTINGS[self.engine]]
+        if unknown:
+            rule = f"has the settings {', '.join(known)}" if known else "has no settings"
+            raise ValueError(f'engine="{self.engine}" {rule}; got {", ".join(sorted(unknown))}')
 
 
 #: Exact, within the limit.
@@ -91,6 +102,8 @@ EXACT = Options()
 KNOW_PROBABILITY: tuple[EngineName, ...] = ("exact", "auto", "loopy", "weighting")
 FIND_EXPLANATION: tuple[EngineName, ...] = ("exact", "auto", "loopy")
 FIT_BELIEFS: tuple[EngineName, ...] = ("exact",)
+#: And those that posteriors given different evidence can be compared by: the differences between samples are chance.
+COMPARE: tuple[EngineName, ...] = ("exact", "auto", "loopy")
 
 
 def require(chosen: Options, able: tuple[EngineName, ...], what: str) -> None:
@@ -135,11 +148,13 @@ def exact_or_loopy(total_entries: int, open_entries: int, max_entries: int) -> E
     return EngineChoice("loopy", f"the cliques of exact inference are over {limit} entries")
 
 
-def refuse_too_large(entries: int, max_entries: float, plan: object) -> None:
-    """The refusal of exact inference, with its plan and the ways out."""
+def refuse_too_large(plan: Plan, max_entries: float, open_entries: int | None = None) -> None:
+    """Refuse exact inference that is over the limit, with its plan and the ways out."""
+    entries = plan.total_entries if open_entries is None else open_entries
     if entries > max_entries:
+        left = "" if entries == plan.total_entries else f" ({entries:,} given the evidence)"
         raise TooLargeError(
-            f"exact inference would need more than the {max_entries:,} clique entries allowed: {plan}\n"
+            f"exact inference would need more than the {max_entries:,} clique entries allowed{left}: {plan}\n"
             "Ways out: raise the limit (max_entries), ask for fewer targets or give more evidence, or approximate by "
             'loopy belief propagation or sampling: engine="auto", "loopy", "weighting" or "gibbs"'
         )
@@ -148,12 +163,15 @@ def refuse_too_large(entries: int, max_entries: float, plan: object) -> None:
 # ---- one evidence set ------------------------------------------------------------------------------------------------
 
 
-def whole_network_serves(entries: int, part: Callable[[], float] = lambda: 0.0) -> bool:
+def whole_network_serves(
+    entries: int, max_entries: float = MAX_ENTRIES, part: Callable[[], float] = lambda: 0.0
+) -> bool:
     """Whether the program of the whole network answers a query that depends on a part of its variables.
 
-    The part takes time to find, so that it is asked for only where it matters.
+    The part takes time to find, so that it is found only where it matters.
     """
-    return entries <= WHOLE_ENTRIES or (entries <= MEDIUM_ENTRIES and PART * part() >= 1)
+    within = entries <= max_entries
+    return within and (entries <= WHOLE_ENTRIES or (entries <= MEDIUM_ENTRIES and PART * part() >= 1))
 
 
 def exact_engine(tree: JunctionTree) -> EngineChoice:

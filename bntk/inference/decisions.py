@@ -19,11 +19,10 @@ import numpy as np
 
 from bntk.data.variable import State
 from bntk.errors import NetworkError
+from bntk.inference import choose
 from bntk.inference.engines import Floats, Posterior
-from bntk.inference.evidence import Findings, read_findings
-from bntk.inference.exact.program import compile_network
-from bntk.inference.query import Question
-from bntk.network import BayesianNetwork
+from bntk.inference.evidence import Findings
+from bntk.inference.query import ConditionedNetwork
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,22 +32,19 @@ if TYPE_CHECKING:
 
 
 def value_of_information(
-    network: BayesianNetwork,
-    target: str,
-    given: Mapping[str, Any] | None = None,
-    candidates: Iterable[str] | None = None,
+    conditioned: ConditionedNetwork, target: str, candidates: Iterable[str] | None
 ) -> pd.DataFrame:
     """How much each variable would tell about the target; see :meth:`bntk.BayesianNetwork.value_of_information`."""
     import pandas as pd
 
-    goal = network.dag.index(target)
-    findings = read_findings(network, given)
-    names = _candidates(network, target, findings, candidates)
-    posterior = Question(network, findings).posterior()
+    choose.require(conditioned.options, choose.COMPARE, "value of information")
+    network = conditioned.network
+    goal, names = network.dag.index(target), _candidates(conditioned, target, candidates)
+    posterior = conditioned.posterior()
     prior = posterior.marginal(goal)
     gains = np.zeros(len(names))
     for state in np.flatnonzero(prior):
-        conditional = _also(network, findings, goal, int(state))
+        conditional = _also(conditioned, goal, int(state))
         for i, name in enumerate(names):
             position = network.dag.index(name)
             gains[i] += prior[state] * divergence(conditional.marginal(position), posterior.marginal(position))
@@ -57,18 +53,18 @@ def value_of_information(
     return _sorted(pd.DataFrame(columns, index=pd.Index(names, name="variable")), "information")
 
 
-def relevant_findings(network: BayesianNetwork, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
+def relevant_findings(conditioned: ConditionedNetwork, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
     """How much each finding has moved the posterior; see :meth:`bntk.BayesianNetwork.relevant_findings`."""
     import pandas as pd
 
-    goal = network.dag.index(target)
-    findings = read_findings(network, given)
-    posterior = Question(network, findings).posterior().marginal(goal)
+    choose.require(conditioned.options, choose.COMPARE, "relevance of findings")
+    goal, findings = conditioned.network.dag.index(target), conditioned.findings
+    posterior = conditioned.posterior().marginal(goal)
     rows = []
-    names = [network.names[v] for v in findings.vectors]
+    names = [conditioned.network.names[v] for v in findings.vectors]
     for finding, name in zip(findings.vectors, names, strict=True):
         others = findings.only([v for v in findings.vectors if v != finding])
-        without = Question(network, others).calibrate().marginal(goal)
+        without = conditioned.with_findings(others).calibrate().marginal(goal)
         rows.append((given[name], divergence(posterior, without), float(np.abs(posterior - without).max())))
     frame = pd.DataFrame(rows, columns=["finding", "divergence", "change"], index=pd.Index(names, name="variable"))
     return _sorted(frame, "divergence")
@@ -142,31 +138,29 @@ class Sensitivity:
 
 
 def sensitivity(
-    network: BayesianNetwork,
+    conditioned: ConditionedNetwork,
     target: str,
     state: State,
-    given: Mapping[str, Any] | None = None,
-    *,
     table: str,
     entry: State,
-    parents: Mapping[str, State] | None = None,
+    parents: Mapping[str, State] | None,
 ) -> Sensitivity:
     """A posterior as a function of one entry of a table; see :meth:`bntk.BayesianNetwork.sensitivity`."""
+    network, findings = conditioned.network, conditioned.findings
     goal, code = network.dag.index(target), network.variable(target).code(state)
     node, cpt = network.dag.index(table), network.cpt(table)
     place = tuple(parent.code((parents or {}).get(parent.name)) for parent in cpt.parents)
     present, position = cpt.row(parents), cpt.child.code(entry)
     if len(present) < 2:
         raise NetworkError(f"{table!r} has one state only; its probability cannot vary")
-    findings = read_findings(network, given)
-    program, now = compile_network(network), Question(network, findings).posterior()
+    program, now = conditioned.program(), conditioned.posterior()
 
     def run(row: Floats) -> tuple[float, float]:
         """P(target = state, given) and P(given) with another row in the table, both divided by P(given)."""
         values = cpt.values.copy()
         values[place] = row
         tables = [values if v == node else other.values for v, other in enumerate(network.cpts)]
-        changed = program.with_factors(tables).calibrate(findings.vectors)
+        changed = program.with_factors(tables).calibrate(findings.vectors, conditioned.options.max_entries)
         if changed.log_z == -math.inf:
             return 0.0, 0.0
         ratio = math.exp(changed.log_z - now.log_z)
@@ -185,15 +179,12 @@ def _covaried(row: Floats, position: int, x: float) -> Floats:
     return np.insert(rest, position, x)
 
 
-def sensitivities(
-    network: BayesianNetwork, target: str, state: State, given: Mapping[str, Any] | None = None
-) -> pd.DataFrame:
+def sensitivities(conditioned: ConditionedNetwork, target: str, state: State) -> pd.DataFrame:
     """The derivative of a posterior to every entry of every table; see :meth:`bntk.BayesianNetwork.sensitivities`."""
+    network, everything = conditioned.network, conditioned.posterior()
     goal, code = network.dag.index(target), network.variable(target).code(state)
-    findings = read_findings(network, given)
-    everything = Question(network, findings).posterior()
     posterior = float(everything.marginal(goal)[code])
-    narrowed = _also(network, findings, goal, code) if posterior > 0 else everything
+    narrowed = _also(conditioned, goal, code) if posterior > 0 else everything
     slopes = []
     for node, cpt in enumerate(network.cpts):
         scope = (*network.dag.parent_indices[node], node)
@@ -221,22 +212,21 @@ def _slopes(theta: Floats, surplus: Floats) -> Floats:
 # ---- helpers -------------------------------------------------------------------------------------------------------
 
 
-def _also(network: BayesianNetwork, findings: Findings, variable: int, state: int) -> Posterior:
+def _also(conditioned: ConditionedNetwork, variable: int, state: int) -> Posterior:
     """The posterior with one more variable observed."""
-    seen = np.eye(network.cpts[variable].child.n_states)[state]
-    return Question(network, Findings({**findings.vectors, variable: seen}, findings.texts)).calibrate()
+    seen = np.eye(conditioned.network.cpts[variable].child.n_states)[state]
+    findings = Findings({**conditioned.findings.vectors, variable: seen}, conditioned.findings.texts)
+    return conditioned.with_findings(findings).calibrate()
 
 
-def _candidates(
-    network: BayesianNetwork, target: str, findings: Findings, candidates: Iterable[str] | None
-) -> list[str]:
-    """The variables to ask about: given, or all that are not known yet."""
+def _candidates(conditioned: ConditionedNetwork, target: str, candidates: Iterable[str] | None) -> list[str]:
+    """The variables that could be observed: those named, or all that are not known yet."""
+    network, known = conditioned.network, conditioned.findings.observed
     if candidates is not None:
         names = list(candidates)
         for name in names:
             network.dag.index(name)
         return names
-    known = findings.observed
     return [name for position, name in enumerate(network.names) if position not in known and name != target]
 
 

@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bntk.data.variable import State, Variable, format_states, is_missing
 from bntk.errors import DataError, ImpossibleEvidence
+from bntk.inference.engines import Floats
 from bntk.network import BayesianNetwork
 
-Floats = NDArray[np.float64]
 Given = Mapping[str, Any]
 
 
@@ -26,7 +26,7 @@ Given = Mapping[str, Any]
 class Findings:
     """Likelihoods of the states of some variables, by position, and how the user put them.
 
-    ``vectors[v]`` has one number a state. ``texts[v]`` reads ``name='state'``, ``name in ['a', 'b']`` or
+    ``vectors[v]`` has one number per state. ``texts[v]`` reads ``name='state'``, ``name in ['a', 'b']`` or
     ``name ~ [0.2, 0.8]``.
     """
 

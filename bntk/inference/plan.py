@@ -62,7 +62,8 @@ class Plan:
         if self.open_entries != self.total_entries:
             yield f"with the evidence: {self.open_entries:,} entries, the largest clique {self.largest_open:,}"
         if self.reason:
-            yield f"engine: {self.engine}: {self.reason}"
+            how = "approximate" if self.engine == "loopy" else "exact"
+            yield f"engine: {self.engine} ({how}): {self.reason}"
         if self.rows:
             yield f"whole tables: {self.rows}"
 

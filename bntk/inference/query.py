@@ -16,7 +16,7 @@ from bntk.inference.approximate.answers import APPROXIMATIONS, approximate_engin
 from bntk.inference.choose import EXACT, EngineChoice, Options
 from bntk.inference.engines import Engine, Evidence, Floats, Posterior
 from bntk.inference.evidence import Findings, Given, clashing, numbers_by_state, read_findings
-from bntk.inference.exact.program import Program, compile_network
+from bntk.inference.exact.program import Program, compile_network, whole_entries
 from bntk.inference.plan import Plan
 from bntk.inference.results import Distribution, Explanation, Marginals
 from bntk.network import BayesianNetwork
@@ -27,8 +27,8 @@ BELIEF_TOLERANCE, MOST_ROUNDS = 1e-12, 1000
 Names = str | Sequence[str]
 
 
-class Question:
-    """Findings about a network, and how queries given them are to be answered.
+class ConditionedNetwork:
+    """A network given findings, and how queries about it are answered.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class Question:
         """What was given, by position."""
         return read_findings(self.network, self._given, self._soft)
 
-    def with_findings(self, findings: Findings) -> Question:
+    def with_findings(self, findings: Findings) -> ConditionedNetwork:
         """The same network and options with other findings."""
-        return Question(self.network, findings, None, self.options)
+        return ConditionedNetwork(self.network, findings, None, self.options)
 
     # ---- by name: see the methods of BayesianNetwork ---------------------------------------------------------
 
@@ -236,7 +236,8 @@ class Question:
             return len(bayes_ball(network.dag, needed, set(observed))[0]) / len(network.cpts)
 
         whole = compile_network(network, max_entries=math.inf)
-        if choose.whole_network_serves(whole.plan.total_entries, part) and whole.tree.smallest_clique(unknown) >= 0:
+        serves = choose.whole_network_serves(whole.plan.total_entries, self.options.max_entries, part)
+        if serves and whole.tree.smallest_clique(unknown) >= 0:
             return whole
         return compile_network(
             network, targets=needed, evidence=sorted(observed), must_share=[unknown], max_entries=math.inf
@@ -244,7 +245,7 @@ class Question:
 
     def _evidence_program(self) -> Program:
         """A program that gives the probability of the findings: without the variables that sum to one."""
-        serves = choose.whole_network_serves(whole_entries(self.network))
+        serves = choose.whole_network_serves(whole_entries(self.network), self.options.max_entries)
         targets = None if serves else sorted(self.findings.vectors)
         return compile_network(self.network, targets=targets, max_entries=math.inf)
 
@@ -258,11 +259,6 @@ def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:
     if len(set(at)) < len(at):
         raise DataError(f"a target is named twice in {names}")
     return at
-
-
-def whole_entries(network: BayesianNetwork) -> int:
-    """Clique entries of the program of the whole network."""
-    return compile_network(network, max_entries=math.inf).plan.total_entries
 
 
 # ---- new beliefs -----------------------------------------------------------------------------------------------------
@@ -283,21 +279,21 @@ def _read_beliefs(network: BayesianNetwork, beliefs: Given, findings: Findings) 
     return wanted
 
 
-def _fitted(question: Question, wanted: dict[int, Floats]) -> dict[int, Floats]:
+def _fitted(conditioned: ConditionedNetwork, wanted: dict[int, Floats]) -> dict[int, Floats]:
     """Likelihoods with which each variable has the wanted posterior.
 
     For one variable it is the ratio of new and old belief. For several, each in turn is multiplied by that ratio until
     all agree: iterative proportional fitting (Deming and Stephan 1940), whose limit is the distribution nearest to the
     old one (in relative entropy) with these marginals.
     """
-    network, findings = question.network, question.findings
+    network, findings = conditioned.network, conditioned.findings
     vectors = {v: np.ones(belief.size) for v, belief in wanted.items()}
     gap = 0.0
     for _ in range(MOST_ROUNDS):
         gap = 0.0
         for v, belief in wanted.items():
             present = Findings({**findings.vectors, **vectors}, findings.texts)
-            current = question.with_findings(present).posterior().marginal(v)
+            current = conditioned.with_findings(present).posterior().marginal(v)
             _refuse_lost_states(network, v, belief, current)
             gap = max(gap, float(np.abs(current - belief).max()))
             ratio = np.divide(belief, current, out=np.zeros_like(belief), where=current > 0)

@@ -27,7 +27,7 @@ class Distribution:
     ----------
     variables : tuple of Variable
     values : ndarray, read-only
-        One axis a variable, in the order of its states.
+        One axis per variable, in the order of its states.
     given : str
         What it is conditioned on, for people to read; equality ignores it.
     report : str
@@ -137,7 +137,7 @@ class Distribution:
     # ---- views -----------------------------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """A tidy data frame: one row a joint state, a categorical column a variable, and ``p``."""
+        """A tidy data frame: one row per joint state, a categorical column per variable, and ``p``."""
         import pandas as pd
 
         codes = np.indices(self.values.shape).reshape(self.values.ndim, -1)

@@ -16,8 +16,8 @@ from bntk.inference.approximate.answers import ApproximateRows
 from bntk.inference.choose import EXACT, Options
 from bntk.inference.elimination.engine import log_joint_by_elimination, posterior_by_elimination
 from bntk.inference.engines import Codes, Floats, RowsEngine
-from bntk.inference.exact.program import Program, compile_network
-from bntk.inference.query import positions, whole_entries
+from bntk.inference.exact.program import Program, compile_network, whole_entries
+from bntk.inference.query import positions
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _row_program(network: BayesianNetwork, codes: Codes, targets: Sequence[int],
     seen = [column != cpt.child.n_states for column, cpt in zip(codes, network.cpts, strict=True)]
     always: list[int] = []
     # Cells seen in every row cut off what is behind them. Tables with zeros there could still make a row impossible,
-    # and an answer must not depend on which other rows are asked with it.
+    # and an answer must not depend on which other rows come with it.
     if _is_positive(network):
         always = [v for v, observed in enumerate(seen) if observed.all() and v not in targets]
     needed = sorted({*targets, *(v for v, observed in enumerate(seen) if observed.any())} - {*always})
@@ -227,7 +227,7 @@ def _all_marginals(
 
 
 def _sampled(network: BayesianNetwork, codes: Codes, options: Options, seed: int, rows: Codes) -> tuple[Codes, Codes]:
-    able = options if options.engine in choose.KNOW_PROBABILITY else EXACT
+    able = options if options.engine in choose.KNOW_PROBABILITY else Options("auto", options.max_entries)
     impossible = log_probability_rows(network, codes, able) == -np.inf
     possible = np.flatnonzero(~impossible)
     filled = codes.copy()

@@ -102,7 +102,7 @@ def learn(
     >>> print(learn(rows, "bic", causal).dag)
     cloudy -> sprinkler; cloudy -> rain -> wet <- sprinkler
     """
-    rule = scores.by_name(score)
+    rule = score if isinstance(score, Score) else scores.by_name(score)
     counter, space = _counter_and_space(data, weights, variables, space)
     found = _search(counter, rule, space, search, start, seed, progress)
     network = fit(found.dag, counter, default_prior(rule) if prior is None else prior)
@@ -158,7 +158,9 @@ def learn_structure(
     True
     """
     counter, space = _counter_and_space(data, weights, variables, space)
-    return _search(counter, scores.by_name(score), space, search, start, seed, progress)
+    return _search(
+        counter, score if isinstance(score, Score) else scores.by_name(score), space, search, start, seed, progress
+    )
 
 
 def default_prior(score: Score) -> Prior:

@@ -126,6 +126,11 @@ def skip(app: Any, what: str, name: str, obj: Any, skipped: bool, options: Any) 
     return bool(skipped or from_sklearn or isinstance(obj, str))
 
 
+def unlink(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Take away links of attributes in the lists of numpydoc: most are described where they are inherited from."""
+    lines[:] = [re.sub(r":obj:`(\w+) <\.\1>`", r"**\1**", line) for line in lines]
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register the directive and the references."""
     app.setup_extension("sphinx.ext.autodoc")
@@ -134,4 +139,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("formats", Formats)
     app.connect("missing-reference", resolve)
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", unlink, priority=600)  # after numpydoc
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -145,6 +145,7 @@ def test_every_public_classifier_is_known_and_names_its_whole_state():
         other = again(one)
         learned = {*vars(one)} - {*one.get_params(deep=False)}
         assert learned <= {*vars(other)} | {"_metadata_request"}, name
+        assert all(attribute.startswith("_") or attribute.endswith("_") for attribute in learned), name
         assert {*state_types(type(one))} & learned, name
 
 

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bntk
 from bntk.classifiers.base import BayesClassifier
-from bntk.classifiers.class_labels import ClassColumn
+from bntk.classifiers.features import ClassColumn
 from bntk.classifiers.naive import log_tables
 from bntk.classifiers.weighted import ConditionalLikelihood, _depths_in_trees, weights_from_depths
 from bntk.learning.counts import TableCounter

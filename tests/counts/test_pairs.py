@@ -15,8 +15,8 @@ from bntk.learning.counts import TableCounter, plane_kernels, planes
 
 
 def check_pairs(counter: TableCounter, target: int | None) -> None:
-    """Every pair, single and class table equals what :meth:`tables` counts."""
-    pairs = counter.pairs(target)
+    """Every pair, single and class table equals what :meth:`tables` counts, without remembering the pairs."""
+    pairs, counter = counter.pairs(target), TableCounter(counter.table, counter.weights)
     given_target = () if target is None else (counter.names[target],)
     for i, j, counts in pairs:
         (expected,) = counter.tables([(*given_target, pairs.names[i], pairs.names[j])])

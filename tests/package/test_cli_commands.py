@@ -409,6 +409,9 @@ def test_queries_are_answered_as_in_python(ask, asia):
     )
     evidence = ask("bntk query asia --probability --given dysp=yes xray=no")
     assert evidence["probability"] == asia.probability({"dysp": "yes", "xray": "no"})
+    [first, _] = ask("bntk query asia lung --given dysp=yes --engine loopy")["distribution"]
+    assert first["p"] == asia.query("lung", {"dysp": "yes"}, engine="loopy")["no"]
+    assert ask("bntk info asia")["engine"] == asia.plan().engine
 
 
 def test_evidence_may_be_one_of_several_states(folder, ask):

@@ -27,6 +27,7 @@ MODULES = (
     "bntk.errors",
     "bntk.evaluation",
     "bntk.graph",
+    "bntk.inference",
     "bntk.io",
     "bntk.priors",
     "bntk.scores",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, product
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from bntk.graph import DAG
 from bntk.learning.moves import Move
 from bntk.learning.space import Space
 from bntk.learning.space import named as spaces
+from bntk.learning.space.rules import SHAPES
 
 FEATURES = [f"x{i}" for i in range(6)]
 CLASSES = ["y0", "y1", "y2"]
@@ -155,3 +156,13 @@ def test_selective_tan_is_told_from_tan_with_discarding_by_a_feature_without_cla
         "c is discarded, having no arc from y, but has other arcs"
     ]
     assert spaces.stand(["a", "b", "c"], "y").allows(dag.remove_arc("b", "c"))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("class_arcs", ["all", "optional", "discard"])
+def test_augmented_spaces_are_those_of_the_checked_constructor(shape, class_arcs):
+    for n, with_root in product(range(4), (False, True)):
+        root = FEATURES[n - 1] if with_root and n and shape in ("tree", "star") else None
+        space = spaces.augmented(FEATURES[:n], "y", shape, class_arcs, k=1 if shape == "kdb" else None, root=root)
+        assert space == Space([*FEATURES[:n], "y"], groups=space.groups, links=space.links)
+        assert space.allows(space.start())

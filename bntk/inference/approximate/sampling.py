@@ -40,32 +40,7 @@ START_ROWS = 1 << 14
 def sample(
     network: BayesianNetwork, n: int, seed: int = 0, given: Given | None = None, soft: Given | None = None
 ) -> Table:
-    """Draw ``n`` independent rows from P(all variables | evidence), exactly.
-
-    Without evidence, or with observed variables whose parents are all observed, rows are drawn forward. Otherwise the
-    network is calibrated once, and rows are drawn clique by clique.
-
-    Parameters
-    ----------
-    network : BayesianNetwork
-    n : int
-    seed : int
-        The first rows of a longer sample with the same seed are the shorter one.
-    given, soft : mapping, optional
-        Findings by variable: a state, a collection of states; a likelihood for each state.
-
-    Raises
-    ------
-    TooLargeError
-        When the tables of the cliques are too large; :func:`likelihood_weighting` and :func:`gibbs` need none.
-
-    Examples
-    --------
-    >>> import bntk
-    >>> table = sample(bntk.datasets.asia(), 1000, seed=1, given={"dysp": "yes"})
-    >>> set(table.to_pandas()["dysp"])
-    {'yes'}
-    """
+    """Draw ``n`` independent rows from P(all variables | evidence), see :meth:`bntk.BayesianNetwork.sample`."""
     findings = read_findings(network, given, soft)
     if not findings.vectors:
         return forward_sample(network, n, seed)

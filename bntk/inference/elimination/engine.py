@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,11 @@ from bntk._threads import n_threads, run_parallel, spans
 from bntk.inference import choose
 from bntk.inference.elimination.flat import FlatFamilies, flat_tables, lines_of, network_families, strides_of
 from bntk.inference.engines import Codes, Floats
-from bntk.inference.exact.program import compile_network
+from bntk.inference.exact.program import whole_entries
 from bntk.network import BayesianNetwork
+
+if TYPE_CHECKING:
+    from bntk.inference.elimination.elimination_kernels import Block, Families, Lookups, Room, Supports
 
 #: Rows that one piece of counting has, whatever the number of threads.
 ROWS_A_PIECE = 1024
@@ -41,7 +43,7 @@ def _within_budget(network: BayesianNetwork, codes: Codes, target: int | None, n
     """The rows that cost little at once; of the others those that a junction tree would not answer faster."""
     answer = _scores(network, codes, target, choose.first_budget(), normalise)
     left = np.flatnonzero(answer.too_large)
-    budget = second_budget(left.size, lambda: junction_tree_cost(network))
+    budget = second_budget(left.size, lambda: whole_entries(network))
     if budget is not None:
         again = _scores(network, np.take(codes, left, axis=1), target, budget, normalise)
         answer.values[left], answer.too_large[left] = again
@@ -49,13 +51,8 @@ def _within_budget(network: BayesianNetwork, codes: Codes, target: int | None, n
 
 
 def second_budget(n_left: int, tree_cost: Callable[[], int]) -> int | None:
-    """What the rows that are left may cost; the cost in a junction tree is asked for if there are many of them."""
+    """What the rows that are left may cost; the cost in a junction tree is found out if there are many of them."""
     return choose.second_budget(n_left, tree_cost() if choose.compares_with_tree(n_left) else None)
-
-
-def junction_tree_cost(network: BayesianNetwork) -> int:
-    """About how many nanoseconds a row takes in a junction tree of the whole network."""
-    return compile_network(network, max_entries=math.inf).plan.total_entries
 
 
 def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: int, normalise: bool) -> Answer:
@@ -100,7 +97,7 @@ class ExpectedCounts:
         The rows that are not counted.
     """
 
-    def __init__(self, families: Any, codes: Codes, weights: Floats, budget: int) -> None:
+    def __init__(self, families: Families, codes: Codes, weights: Floats, budget: int) -> None:
         self._families, self._budget = families, budget
         self._codes, self._weights = _read_only(codes), weights
         self.too_large = np.zeros(codes.shape[1], dtype=np.bool_)
@@ -130,17 +127,18 @@ class ExpectedCounts:
 # ---- flat forms ------------------------------------------------------------------------------------------------------
 
 
-def families_of(network: BayesianNetwork) -> Any:
+def families_of(network: BayesianNetwork) -> Families:
     """The families of a network for the kernels, made once."""
     if "elimination" not in network._cache:
         tables = flat_tables(network, np.asarray)
         network._cache["elimination"] = families_around(
             network_families(network), network.dag.topological_indices, tables
         )
-    return network._cache["elimination"]
+    families: Families = network._cache["elimination"]
+    return families
 
 
-def families_around(flat: FlatFamilies, order: Iterable[int], tables: Floats) -> Any:
+def families_around(flat: FlatFamilies, order: Iterable[int], tables: Floats) -> Families:
     """Families for the kernels, one for each variable, listed around each variable: its own, those of its children."""
     from bntk.inference.elimination.elimination_kernels import Families
 
@@ -152,7 +150,7 @@ def families_around(flat: FlatFamilies, order: Iterable[int], tables: Floats) ->
     return Families(_ints(flat.cards), _ints(order), _starts(around), _joined(around), tables)
 
 
-def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool) -> tuple[Any, Any]:
+def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool) -> tuple[Lookups, Supports]:
     """The log tables and the zeros that an answer depends on, made once for each target.
 
     A posterior depends on families with the target, and on those with zeros: they can make a row impossible.
@@ -169,13 +167,13 @@ def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool)
         looked_up = others if all_families else [v for v in with_zeros if v not in marked]
         lookups = _flat_lookups(network, at, families, sorted(with_target + looked_up))
         network._cache[key] = lookups, _flat_supports(network, families, [] if all_families else marked)
-    tables: tuple[Any, Any] = network._cache[key]
+    tables: tuple[Lookups, Supports] = network._cache[key]
     return tables
 
 
 def _flat_lookups(
     network: BayesianNetwork, target: int, families: Sequence[Sequence[int]], chosen: Sequence[int]
-) -> Any:
+) -> Lookups:
     from bntk.inference.elimination.elimination_kernels import Lookups
 
     members = [[u for u in families[v] if u != target] for v in chosen]
@@ -201,7 +199,7 @@ def _flat_lookups(
     )
 
 
-def _flat_supports(network: BayesianNetwork, families: Sequence[Sequence[int]], chosen: Sequence[int]) -> Any:
+def _flat_supports(network: BayesianNetwork, families: Sequence[Sequence[int]], chosen: Sequence[int]) -> Supports:
     from bntk.inference.elimination.elimination_kernels import Supports
 
     members = [families[v] for v in chosen]
@@ -225,7 +223,7 @@ def _what_it_says(values: Floats) -> NDArray[np.uint8]:
     return some.astype(np.uint8) + every
 
 
-def _work(families: Any, width: int, budget: int) -> tuple[Any, Any]:
+def _work(families: Families, width: int, budget: int) -> tuple[Block, Room]:
     """Working memory of one piece of work."""
     from bntk.inference.elimination import elimination_kernels as kernels
     from bntk.inference.elimination.component_kernels import MOST_FACTORS, MOST_LOCAL, N_LINES

@@ -247,7 +247,7 @@ class Visit:
 
 @dataclass(frozen=True)
 class Output:
-    """A table that a pass is asked for: its axes, and the clique that it is summed from."""
+    """A table that a pass has to write: its axes, and the clique that it is summed from."""
 
     scope: Scope
     clique: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ from bntk.inference.exact.junction import (
 )
 from bntk.inference.exact.strided import flat_messages
 from bntk.inference.exact.strided_rows import Span, TreeRows
+
+if TYPE_CHECKING:
+    from bntk.inference.exact.lane_kernels import LaneVisits
+    from bntk.inference.exact.program_kernels import Messages
 
 
 class Trace(NamedTuple):
@@ -101,9 +105,9 @@ class Shape(NamedTuple):
 
     layout: MessageLayout
     visits: list[Visit]
-    collecting: Any
-    distributing: Any
-    messages: Any
+    collecting: LaneVisits
+    distributing: LaneVisits
+    messages: Messages
 
 
 @lru_cache(maxsize=4)
@@ -128,7 +132,7 @@ def _clique_entries(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]])
     return [(positions, product[positions]) for product in products for positions in [np.flatnonzero(product)]]
 
 
-def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], possible: Sequence[Ints]) -> Any:
+def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], possible: Sequence[Ints]) -> LaneVisits:
     """The visits as arrays for the kernels, without the values of the possible entries."""
     from bntk.inference.exact.lane_kernels import LaneVisits
 

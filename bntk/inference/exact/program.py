@@ -73,11 +73,7 @@ class Program:
     """
 
     def __init__(
-        self,
-        tree: JunctionTree,
-        factors: Sequence[Factor],
-        plan: Plan,
-        must_share: Sequence[Scope] = (),
+        self, tree: JunctionTree, factors: Sequence[Factor], plan: Plan, must_share: Sequence[Scope] = ()
     ) -> None:
         self.tree, self.plan, self.cards = tree, plan, tree.cards
         self._factors = list(factors)
@@ -149,12 +145,11 @@ class Program:
         return likelihood if isinstance(likelihood, Evidence) else Evidence.of(likelihood or {}, len(self.cards))
 
     def _for_evidence(self, evidence: Evidence, max_entries: float) -> Program:
-        if self.plan.total_entries <= max_entries and not self._may_recompile(self.plan.total_entries, max_entries):
+        if not self._may_recompile(self.plan.total_entries, max_entries):
             return self
         observed = frozenset(np.flatnonzero(evidence.observed >= 0).tolist())
         program = self.given(observed, max_entries)
-        if max_entries < math.inf:
-            choose.refuse_too_large(sum(program.tree.open_sizes(observed)), max_entries, self.plan_given(observed))
+        choose.refuse_too_large(self.plan, max_entries, sum(program.tree.open_sizes(observed)))
         return program
 
     def _may_recompile(self, entries: int, max_entries: float) -> bool:
@@ -179,13 +174,8 @@ class Program:
         known = frozenset(observed)
         tree = self.given(known, max_entries).tree
         sizes, choice = tree.open_sizes(known), choose.exact_engine(tree)
-        return replace(
-            self.plan,
-            open_entries=sum(sizes),
-            largest_open=max(sizes),
-            engine=choice.engine,
-            reason=choice.reason,
-        )
+        plan = replace(self.plan, engine=choice.engine, reason=choice.reason)
+        return replace(plan, open_entries=sum(sizes), largest_open=max(sizes))
 
     def _reduced_program(self, known: frozenset[int], left: int) -> Program | None:
         """The program on a tree that need not connect what known variables separate, if it is worth having.
@@ -307,7 +297,7 @@ class Program:
 
 
 class Calibrated:
-    """The posterior of a program given one evidence set: messages sent inwards, and outwards once that is asked for.
+    """The posterior of a program given one evidence set: messages sent inwards, and outwards once they are needed.
 
     Attributes
     ----------
@@ -379,7 +369,7 @@ def compile_factors(
     variables : sequence of int, optional
         The variables that the program is about; all by default.
     must_share : iterable of tuples of int
-        Sets of variables of which a joint posterior will be asked: each is put into one clique.
+        Sets of variables whose joint posterior will be queried: each is put into one clique.
     heuristics, tries, seed
         As for :func:`bntk.graph.triangulation.best_elimination_order`.
     max_entries : float
@@ -405,7 +395,7 @@ def compile_factors(
     shared = list(must_share)
     tree = junction_tree([*scopes, *shared], cards, list(everything), heuristics, tries, seed)
     plan = plan_of(tree, scopes, names)
-    choose.refuse_too_large(plan.total_entries, max_entries, plan)
+    choose.refuse_too_large(plan, max_entries)
     return Program(tree, factors, plan, shared)
 
 
@@ -452,6 +442,10 @@ def compile_network(
             must_share=shared,
             max_entries=max_entries,
         )
-    program = programs[key]
-    choose.refuse_too_large(program.plan.total_entries, max_entries, program.plan)  # compiled under a higher limit
-    return program
+    choose.refuse_too_large(programs[key].plan, max_entries)  # it may have been compiled under a higher limit
+    return programs[key]
+
+
+def whole_entries(network: BayesianNetwork) -> int:
+    """Clique entries of the program of a whole network, and about what a row costs there in nanoseconds."""
+    return compile_network(network, max_entries=math.inf).plan.total_entries

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from bntk._threads import run_parallel
 from bntk.inference import choose
 from bntk.inference.engines import Evidence, Floats, Ints
 from bntk.inference.exact.junction import JunctionTree, MessageLayout, Output, Scope, Use, Visit, expanded, homes
+
+if TYPE_CHECKING:
+    from bntk.inference.exact.program_kernels import Messages, Visits
 
 #: Threads beyond which cutting a clique into more pieces is not thought to help; a piece is a state of a variable.
 PIECES = 8
@@ -43,9 +46,9 @@ class StridedRun:
 
     engine: StridedEngine
     evidence: Evidence
-    collecting: Any
-    distributing: Any
-    messages: Any
+    collecting: Visits
+    distributing: Visits
+    messages: Messages
     places: Ints
     data: Floats
     log_z: float = math.nan
@@ -83,8 +86,7 @@ class StridedEngine:
         self.tree = tree
         self.cards = np.array(tree.cards, dtype=np.int64)
         fixed, tables = folded(tree, factors)
-        self._sources = _marginal_sources(tree)
-        outputs = [source for source in self._sources if isinstance(source, Output)]
+        outputs, *self._marginal_slots = _marginal_slots(tree)
         self.layout = MessageLayout(tree, begin=sum(table.size for table in tables), outputs=outputs)
         self.tables = np.concatenate([np.empty(0), *(table.ravel() for table in tables)])
         self._collecting = self.layout.collect(fixed)
@@ -162,7 +164,7 @@ class StridedEngine:
     def _run(
         self,
         run: StridedRun,
-        visits: Any,
+        visits: Visits,
         span: tuple[int, int, int],
         scales: Floats = _NO_SCALES,
         maximise: bool = False,
@@ -195,7 +197,7 @@ class StridedEngine:
     def _open_entries(self, scope: Scope, evidence: Evidence) -> int:
         return self.tree.entries(v for v in scope if evidence.observed[v] < 0)
 
-    def _visit_in_pieces(self, run: StridedRun, visits: Any, visit: Visit) -> None:
+    def _visit_in_pieces(self, run: StridedRun, visits: Visits, visit: Visit) -> None:
         """StridedRun a visit over several threads, one state of some variable at a time.
 
         Tables that have this variable are written in separate places; of the others each piece writes a copy of its
@@ -273,20 +275,6 @@ class StridedEngine:
         """Where each variable begins and ends in an array with one entry a state."""
         return list(pairwise(np.cumsum([0, *self.tree.cards]).tolist()))
 
-    @cached_property
-    def _marginal_slots(self) -> tuple[Ints, Ints]:
-        """For each variable: the one or two tables whose product has its marginal (-1: none)."""
-        rows = []
-        n_cliques, n_outputs = len(self.tree.cliques), 0
-        for source in self._sources:
-            if isinstance(source, Output):
-                rows.append((2 * n_cliques + n_outputs, -1))
-                n_outputs += 1
-            else:
-                rows.append((source, n_cliques + source) if source >= 0 else (-1, -1))
-        first, second = np.array(rows, dtype=np.int64).reshape(-1, 2).T.copy()
-        return first, second
-
     def read_joint(self, run: StridedRun, scope: Scope) -> Floats:
         """A table over unobserved variables of one clique, from a calibrated buffer."""
         from bntk.inference.exact.binding_kernels import bound
@@ -329,27 +317,31 @@ def folded(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> tuple
     return fixed, tables
 
 
-def _marginal_sources(tree: JunctionTree) -> list[Output | int]:
-    """Where each variable's marginal is read off: a separator (its clique's number), or an output of a clique.
+def _marginal_slots(tree: JunctionTree) -> tuple[list[Output], Ints, Ints]:
+    """The outputs that marginals are read off, and for each variable the one or two tables whose product has it.
 
-    -1 for a variable that the tree does not have.
+    Tables are numbered as the slots of :class:`Use`; -1 for none. They are both messages of the smallest separator, or
+    an output where a clique is smaller than that.
     """
+    n_cliques = len(tree.cliques)
     best: list[tuple[int, int]] = [(1 << 62, -1)] * len(tree.cards)
     for number, separator in enumerate(tree.separators):
         size = tree.entries(separator)
         for variable in separator:
             best[variable] = min(best[variable], (size, number))
-    sources: list[Output | int] = []
+    outputs: list[Output] = []
+    slots = np.full((len(tree.cards), 2), -1, dtype=np.int64)
     for variable, (size, number) in enumerate(best):
         clique = tree.smallest_clique((variable,))
         if clique >= 0 and (number < 0 or tree.sizes[clique] < size):
-            sources.append(Output((variable,), clique))
-        else:
-            sources.append(number)
-    return sources
+            slots[variable, 0] = 2 * n_cliques + len(outputs)
+            outputs.append(Output((variable,), clique))
+        elif number >= 0:
+            slots[variable] = number, n_cliques + number
+    return outputs, slots[:, 0].copy(), slots[:, 1].copy()
 
 
-def flat_visits(tree: JunctionTree, visits: Sequence[Visit]) -> Any:
+def flat_visits(tree: JunctionTree, visits: Sequence[Visit]) -> Visits:
     """The visits as arrays for the kernels."""
     from bntk.inference.exact.program_kernels import Visits
 
@@ -390,7 +382,7 @@ def _strides(tree: JunctionTree, scope: Scope) -> dict[int, int]:
     return steps
 
 
-def flat_messages(layout: MessageLayout) -> Any:
+def flat_messages(layout: MessageLayout) -> Messages:
     """Where the messages of a tree are, as arrays for the kernels."""
     from bntk.inference.exact.program_kernels import Messages
 

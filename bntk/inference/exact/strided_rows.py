@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class TreeRows(ABC):
-    """A rooted tree with the outputs that are asked for, run for pieces of the rows over threads.
+    """A rooted tree with the outputs that are wanted, run for pieces of the rows over threads.
 
     Parameters
     ----------

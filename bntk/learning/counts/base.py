@@ -156,6 +156,10 @@ class Counter(ABC):
         ``plan.offsets[f]``.
         """
         plan = plan_families(self.cards, base, families, max_entries, self.names)
+        if self._remembered is not None and not base:
+            known = self._remembered.tables(families, max_entries)
+            if type(None) not in map(type, known):
+                return plan.filled(known), plan  # type: ignore[arg-type]
         (flat,) = self._sum_blocks(partial(_count_families, plan))
         return flat, plan
 

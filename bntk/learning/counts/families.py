@@ -41,6 +41,11 @@ class FamilyPlan:
         begins, ends = self.offsets[:-1].tolist(), (self.offsets[1:] - 1).tolist()
         return [flat[begin:end].reshape(shape) for begin, end, shape in zip(begins, ends, self.shapes, strict=True)]
 
+    def filled(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+        """The buffer with these tables in it."""
+        nothing = np.zeros(1, dtype=np.int64)
+        return np.concatenate([nothing[:0], *chain.from_iterable((table.ravel(), nothing) for table in tables)])
+
     def group(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """Pointers and offsets of the families ``first:last``."""
         return self.pointers[first : last + 1], self.offsets[first : last + 1]

@@ -1,4 +1,4 @@
-"""Scores: what a structure is worth on data. Natural logarithms, and higher is better, always.
+"""Scores: how good a structure is for data, in natural logarithms; higher is better, always.
 
 Any score can be given by name; see :func:`by_name`. The classes in the modules of this package that declare a ``name``
 are its scores: nothing else lists them.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bntk._declared import SCORES
 from bntk.graph.dag import DAG
 from bntk.learning.counts import as_counter
-from bntk.learning.scores.base import Evaluator, Score
+from bntk.learning.scores.base import Evaluator, Score, by_name
 from bntk.learning.scores.confusion import ConfusionScore
 from bntk.learning.scores.decomposable import DecomposableScore
 from bntk.learning.scores.explain import ScoreTerms, explain
@@ -52,27 +52,6 @@ __all__ = [
     "score",
     "score_by_node",
 ]
-
-
-def by_name(score: str | Score) -> Score:
-    """A score by its name, in any case and with its default parameters; a score is returned as it is.
-
-    Scores of your own are known by their names, too: a class that derives from one of ours and has a ``name``.
-
-    Examples
-    --------
-    >>> by_name("BDeu"), by_name(HGC(alpha=0.5))
-    (BDeu(ess=1.0), HGC(alpha=0.5))
-    """
-    if isinstance(score, Score):
-        return score
-    found = SCORES.get(score.lower()) if isinstance(score, str) else None
-    if found is None:
-        raise ValueError(
-            f"score={score!r} is not known; the choices are {', '.join(SCORES)}, or a score such as BDeu(ess=10)"
-        )
-    made: Score = found()
-    return made
 
 
 def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:

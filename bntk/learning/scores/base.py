@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._declared import SCORES
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
@@ -49,6 +50,28 @@ class Score(ABC):
         arc_weights : ndarray of shape (n, n), optional
             What each arc (row: tail, column: head) adds to the score when it is present: a log prior for each arc.
         """
+
+
+def by_name(score: str | Score) -> Score:
+    """A score by its name, in any case and with its default parameters; a score is returned as it is.
+
+    Scores of your own are known by their names, too: a class that derives from one of ours and has a ``name``.
+
+    Examples
+    --------
+    >>> from bntk import scores
+    >>> scores.by_name("BDeu"), scores.by_name(scores.HGC(alpha=0.5))
+    (BDeu(ess=1.0), HGC(alpha=0.5))
+    """
+    if isinstance(score, Score):
+        return score
+    found = SCORES.get(score.lower()) if isinstance(score, str) else None
+    if found is None:
+        raise ValueError(
+            f"score={score!r} is not known; the choices are {', '.join(SCORES)}, or a score such as BDeu(ess=10)"
+        )
+    made: Score = found()
+    return made
 
 
 class Evaluator(ABC):

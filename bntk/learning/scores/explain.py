@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bntk.learning.counts import as_counter
+from bntk.learning.scores.base import by_name
 from bntk.learning.scores.decomposable import DecomposableScore
 
 
@@ -80,8 +81,6 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
       configurations                 2 of 2 seen
       rows used                      4 of 4
     """
-    from bntk.learning.scores import by_name
-
     rule = by_name(score)
     if not isinstance(rule, DecomposableScore):
         raise TypeError(f"only scores that are sums over families can be explained by family, not {rule!r}")

@@ -84,28 +84,33 @@ class FamilyStore:
         if new and self._pairs:
             self._known.update(self._known_as_pairs(new))
             new = [family for family in new if family not in self._known]
-        grown = [family for family in new if family[1]]
-        if len(grown) < len(new):
-            self._evaluate_singles()  # all of them: where one is asked for, the others will be
-        if grown:
-            self._evaluate(grown)
+        if new:
+            self._evaluate(new)
         return [self._known[family] for family in families]
 
     def _known_as_pairs(self, families: Sequence[Family]) -> dict[Family, float]:
         """Of some families, those that were evaluated as a pair, alone or given a target."""
         found: dict[Family, float] = {}
-        for target, values in self._pairs.items():
-            size = 1 if target is None else 2
-            for child, parents in families:
-                if len(parents) == size and (target is None or target in parents):
-                    value = float(values[child, parents[0] if parents[-1] == target else parents[-1]])
-                    if not math.isnan(value):
-                        found[child, parents] = value
+        for child, parents in families:
+            if len(parents) == 1:
+                places: list[tuple[int | None, int]] = [(None, parents[0])]
+            elif len(parents) == 2:
+                places = [(parents[0], parents[1]), (parents[1], parents[0])]
+            else:
+                continue
+            for target, tail in places:
+                values = self._pairs.get(target)
+                if values is not None and not math.isnan(values[child, tail]):
+                    found[child, parents] = float(values[child, tail])
         return found
 
     def _evaluate(self, families: list[Family]) -> None:
-        for places, count in self._batches(families, self._sizes(families)):
-            self._evaluate_tables([families[f] for f in places], count())
+        """Count and score families; where one variable without parents is wanted, all are, as the others will be."""
+        grown = [family for family in families if family[1]]
+        if len(grown) < len(families):
+            self._evaluate_singles()
+        for places, count in self._batches(grown, self._sizes(grown)):
+            self._evaluate_tables([grown[f] for f in places], count())
 
     def _batches(
         self, families: Sequence[Family], sizes: Sequence[int]

@@ -52,7 +52,7 @@ Parents = tuple[int, ...]
 
 @dataclass(frozen=True)
 class SubgraphSearch(Search):
-    """The subgraphs of a space of :func:`bntk.spaces.mdbnc`, each the best or nearly so, for a sum over families.
+    """Several classes: the best class, bridge and feature subgraphs of :func:`bntk.spaces.mdbnc`, one after the other.
 
     The class subgraph is learned from the classes alone, which loses nothing (a DAG of more than 40 classes by hill
     climbing); the parents of each feature among the classes by trying all sets (or, for very many, by the best step at
@@ -68,6 +68,8 @@ class SubgraphSearch(Search):
     >>> found.exact, found.dag.parents("dysp"), found.dag.parents("xray")
     (True, ('lung', 'bronc'), ('lung',))
     """
+
+    name = "subgraphs"
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False

@@ -192,12 +192,10 @@ def augmented(
     """
     names = tuple(features)
     _refuse_common(names, (target,))
-    return Space(
-        (*names, target),
-        groups=[Group(names, shape, k=k, root=root)],
-        links=[Link((target,), names, class_arcs)],
-        max_parents=max_parents,
-    )
+    groups, links = [Group(names, shape, k=k, root=root)], [Link((target,), names, class_arcs)]
+    if max_parents is None and class_arcs != "none":  # a link into a group cannot contradict its shape
+        return Space._of_rules((*names, target), groups, links)
+    return Space((*names, target), groups=groups, links=links, max_parents=max_parents)
 
 
 def naive_bayes(features: Iterable[str], target: str) -> Space:

@@ -114,6 +114,13 @@ class Space(NamedNodes):
         space._fill(**dict(zip(fields, key)))
         return space
 
+    @classmethod
+    def _of_rules(cls, nodes: Iterable[str], groups: Iterable[Group], links: Iterable[Link]) -> Space:
+        """A space of groups and links over these nodes that are known not to contradict each other."""
+        names = checked_nodes(nodes)
+        most = max(len(names) - 1, 0)
+        return cls._trusted(names, (), (), (), (most,) * len(names), tuple(groups), tuple(links), True, ())
+
     # What the constructor is given
 
     def _sorted_arcs(self, arcs: Iterable[Sequence[str]]) -> tuple[Arc, ...]:

@@ -1,0 +1,104 @@
+"""Labels of any kind are coded as scikit-learn's np.unique would, without a look at each row."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bntk
+from bntk.classifiers.features import ClassColumn
+
+PLAIN = {
+    "strings": ["b", "a", "c", "a", "b", "a"],
+    "numbers": [3, 1, 2, 1, 3, 1],
+    "negative": [-1, 1, 1, -1, 1, 1],
+    "truth": [True, False, True, True, False, False],
+    "floats": [1.0, 2.0, 1.0, 2.0, 2.0, 1.0],
+}
+KINDS = {
+    "list": list,
+    "array": np.array,
+    "objects": lambda values: np.array(values, dtype=object),
+    "series": pd.Series,
+    "series with an index": lambda values: pd.Series(values, index=[7, 7, 3, 2, 1, 0]),
+    "categorical": lambda values: pd.Series(values, dtype="category"),
+    "unused categories": lambda values: pd.Series(pd.Categorical(values, [*sorted({*values}, reverse=True), "never"])),
+    "polars": pl.Series,
+    "arrow": pa.array,
+    "chunked": lambda values: pa.chunked_array([values[:2], values[2:]]),
+    "dictionary": lambda values: pa.array(values).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("values", PLAIN)
+def test_labels_are_sorted_and_distinct(values, kind):
+    plain = PLAIN[values]
+    if kind in ("objects", "categorical", "unused categories") and values != "strings":
+        pytest.skip("scikit-learn takes an array of objects for labels only if they are text")
+    if kind == "dictionary" and values == "truth":
+        pytest.skip("pyarrow has no dictionaries of truth values")
+    column = ClassColumn.read(KINDS[kind](plain))
+    labels, codes = np.unique(np.array(plain), return_inverse=True)
+    assert column.labels.tolist() == labels.tolist()
+    np.testing.assert_array_equal(column.codes, codes)
+
+
+def test_the_type_of_an_array_is_kept():
+    for array in (np.array(["ab", "c"]), np.array([1, 2], np.int8), np.array([True, False]), np.array([1.0, 2.0])):
+        assert ClassColumn.read(array).labels.dtype == array.dtype
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", None, "b"],
+        [1.0, np.nan, 2.0],
+        pd.Series(["a", pd.NA, "b"], dtype="string"),
+        pd.Series([1, pd.NA, 2], dtype="Int64"),
+        pd.Series(["a", None, "b"], dtype="category"),
+        pl.Series(["a", None, "b"]),
+        pa.array(["a", None, "b"]),
+    ],
+)
+def test_the_first_missing_label_is_named(y):
+    with pytest.raises(ValueError, match="Input y contains NaN or None: the class of row 1 is missing"):
+        bntk.NaiveBayes().fit({"x": [0, 1, 0]}, y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0.5, 1.0, 2.0], "Unknown label type: continuous"),
+        ([np.inf, 1.0, 2.0], "Input y contains infinity"),
+        (np.array(["a", 1, "b"], dtype=object), "no order|Unknown label type"),
+        ([["a"], ["b"]], "3 rows|inconsistent"),
+        (None, "requires y"),
+    ],
+)
+def test_other_labels_are_refused(y, message):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match=message):
+            bntk.NaiveBayes().fit({"x": [0, 1, 0]}, y)
+
+
+def test_an_unknown_class_is_named_with_its_row():
+    nb = bntk.NaiveBayes().fit({"x": [0, 1, 0]}, ["a", "b", "a"])
+    with pytest.raises(ValueError, match="the class 'c' in row 1 is none of the known ones"):
+        nb.partial_fit({"x": [0, 1]}, ["a", "c"])
+
+
+def test_rows_of_weight_zero_leave_no_class():
+    nb = bntk.NaiveBayes().fit({"x": [0, 1, 0]}, ["a", "b", "c"], sample_weight=[1, 0, 1])
+    assert nb.classes_.tolist() == ["a", "c"]
+
+
+def test_an_identifier_as_y_is_warned_of():
+    with pytest.warns(UserWarning, match="unique classes"):
+        bntk.NaiveBayes().fit({"x": [0, 1] * 15}, [f"id{i}" for i in range(30)])
