@@ -141,7 +141,7 @@ def read_labels(Y: Any, n_rows: int | None = None, missing: bool = False) -> tup
         where = np.flatnonzero(codes[j] == len(classes[j]))
         if where.size and not missing:
             raise ValueError(
-                f"Input Y contains NaN or None: the label of {name!r} in row {where[0]} is missing; leave it out"
+                f"Input Y contains NaN or None: the label of {name!r} in row {where[0]} is missing; leave such rows out"
             )
     return Labels(tuple(name for name, _ in columns), tuple(classes), frame), codes
 
