@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, _n_rows
+from bntk.classifiers.composed.inputs import Floats, Inputs, read_inputs
+from bntk.classifiers.composed.links import ChainLink, LinkMaker
 from bntk.classifiers.features import columns_of
 from bntk.classifiers.multidim.base import MultiTargetClassifier
-from bntk.classifiers.multidim.inputs import Floats, Inputs, read_inputs
-from bntk.classifiers.multidim.links import ChainLink, LinkMaker
 from bntk.classifiers.naive import NaiveBayes
 from bntk.data.coding import check_column_names
 from bntk.data.labels import Labels, read_labels

@@ -16,7 +16,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 
 from bntk.classifiers.base import BayesClassifier
-from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
+from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
 from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
 from bntk.data.labels import Labels, pair_counts
