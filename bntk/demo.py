@@ -48,7 +48,7 @@ def warm_up(table: Table) -> None:
 
 
 def find_structure(training: Table) -> SearchResult:
-    """Search on the rows without missing cells, since scores favour parents with holes."""
+    """Search on the rows without missing values, since scores favour parents with holes."""
     complete = training.drop_missing()
     found = bntk.learn_structure(complete, "bic")
     kind = "the best of all structures" if found.exact else "a structure"
@@ -83,7 +83,7 @@ def compare_classifiers(training: Table, fresh: Table) -> None:
     for classifier in classifiers:
         started = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BntkWarning)  # of scores of rows with missing cells; see the guide
+            warnings.simplefilter("ignore", BntkWarning)  # of scores of rows with missing values; see the guide
             classifier.fit(X, y)
         holed = bntk.datasets.with_missing(new, 0.2, seed=5)
         accuracies = classifier.score(new, truth), classifier.score(holed, truth)

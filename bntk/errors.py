@@ -31,7 +31,7 @@ class BntkError(Exception):
 
 
 class DataError(BntkError, ValueError):
-    """Data that cannot be used as given: names, states, missing cells or shapes are wrong."""
+    """Data that cannot be used as given: names, states, missing values or shapes are wrong."""
 
 
 class GraphError(BntkError, ValueError):

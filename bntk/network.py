@@ -199,7 +199,7 @@ class BayesianNetwork:
             Coded against this network's states; columns that the network does not have are ignored. Missing cells
             are summed out, so that P(row) is the probability of the observed ones. Every column must be there.
         engine, max_entries, **settings
-            For rows with missing cells, as for :meth:`query`; Gibbs sampling has no probability of a row.
+            For rows with missing values, as for :meth:`query`; Gibbs sampling has no probability of a row.
         """
         return float(self.row_log_likelihood(data, engine=engine, max_entries=max_entries, **settings).sum())
 
@@ -281,7 +281,7 @@ class BayesianNetwork:
             Columns that the data does not have are filled in, too; those that the network does not have are dropped.
         how : {"mpe", "mode", "sample"}
             "mpe": the most probable joint completion of the row. "mode": each cell its own most probable state; such
-            states need not go together. "sample": a draw from the joint posterior of the missing cells.
+            states need not go together. "sample": a draw from the joint posterior of the missing values.
         seed : int
             For "sample": the same seed gives the same draws.
         engine, max_entries, **settings

@@ -189,7 +189,7 @@ def exact_engine(tree: JunctionTree) -> EngineChoice:
 
 
 def may_recompile(entries: int, n_variables: int, max_entries: float) -> bool:
-    """Whether a program may be worth compiling anew for the variables that are observed, which shrinks the cliques."""
+    """Whether compiling a program anew for the variables that are observed, which shrinks the cliques, may pay."""
     return entries > min(RECOMPILE_ENTRIES * n_variables, max_entries)
 
 
@@ -281,7 +281,7 @@ def second_budget(n_left: int, tree_cost: int | None) -> int | None:
 
 
 def compares_with_tree(n_left: int) -> bool:
-    """Whether so many rows are worth compiling a junction tree for, to compare with its cost."""
+    """Whether compiling a junction tree pays for so many rows, to compare with its cost."""
     return n_left >= FEW_ROWS
 
 

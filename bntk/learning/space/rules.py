@@ -192,7 +192,7 @@ def _distinct(names: Iterable[str], where: str) -> tuple[str, ...]:
 
 
 def frozen(array: Array) -> Array:
-    """The same array, read-only: it is shared by all who ask."""
+    """The same array, read-only, since all callers share it."""
     array.flags.writeable = False
     return array
 

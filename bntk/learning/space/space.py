@@ -244,7 +244,7 @@ class Space(NamedNodes):
             matrix[self.index(tail), self.index(head)] = weight
         return matrix
 
-    # Questions
+    # Queries
 
     def violations(self, dag: DAG) -> list[str]:
         """What is wrong with a structure, a sentence for each broken rule; empty when it is legal.
