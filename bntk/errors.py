@@ -35,7 +35,7 @@ class DataError(BntkError, ValueError):
 
 
 class GraphError(BntkError, ValueError):
-    """Nodes or arcs that do not form the graph asked for."""
+    """Nodes or arcs that do not form a valid graph."""
 
 
 class CycleError(GraphError):

@@ -73,7 +73,7 @@ class RowReader(ClassifierMixin, BaseEstimator):
 
         What is read back predicts, explains and goes on learning (``partial_fit``) exactly as before. If writing fails,
         a file of that name stays as it was. A parameter that a file cannot hold, such as a score of your own, is left
-        out if only ``fit`` needs it; ``fit`` then asks for it. An estimator of another package inside the classifier
+        out if only ``fit`` needs it; ``fit`` then requires it. An estimator of another package inside the classifier
         is refused, and so is a class of your own without a ``name``.
 
         Parameters

@@ -248,7 +248,7 @@ COMMAND = Command(
             "a network, by BIC, at most two parents", "bntk learn asia.csv --score bic --max-parents 2 -o found.bif"
         ),
         Example(
-            "with what is known beforehand",
+            "with prior knowledge about the arcs",
             "bntk learn asia.csv --required 'smoke->lung' --tiers asia,smoke tub,lung,bronc,either xray,dysp",
         ),
         Example(

@@ -26,7 +26,7 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
     n_splits : int
         The number of folds, at least 2.
     seed : int
-        The same seed gives the same folds.
+        Determines the random choices: the same seed gives the same folds.
     absent : label
         The state that means that a label is absent (0, and so False); None if every state is a label. As in
         ``bntk.evaluation.metrics``, each other state of a class variable is a label. Missing values are ignored.

@@ -270,7 +270,7 @@ class Space(NamedNodes):
         return not self.violations(dag)
 
     def start(self) -> DAG:
-        """A smallest legal structure: compulsory arcs only, and some tree where the shape asks for one."""
+        """A smallest legal structure: compulsory arcs only, and some tree where the shape needs one."""
         return self._start
 
     @cached_property
