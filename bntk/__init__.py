@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 __version__ = "0.1.0.dev0"
 
-# Public name -> where it lives ("module:attribute", or a module alone). Classifiers are found by themselves.
+# Public name -> where it is ("module:attribute", or a module). Classifiers are found in their package.
 _LAZY = {
     "Variable": "bntk.data.variable:Variable",
     "Table": "bntk.data.table:Table",

@@ -1,12 +1,11 @@
-"""What the package offers by name: scores, searches, classifiers and file formats.
+"""Scores, searches, classifiers and file formats by name.
 
-Each is a class that says its name (``name = "bic"``, or ``suffixes = (".bif",)``) and, in the first line of its
+Each is a class that declares its name (``name = "bic"``, or ``suffixes = (".bif",)``) and, in the first line of its
 docstring, what it is. All lists are derived from that: those of the command and of messages, the names that packages
-offer, the pages of the reference. To add one is to add a class to a module of its package.
+export, the pages of the reference. To add one, add a class to a module of its package.
 
-To list names must not take the time of importing what they stand for, so the sources are read for them, not run. A
-class of a user's own that derives from one of ours is known by its name as soon as it is defined; a name that we use
-already stays ours.
+Listing the names must not take the time of importing the classes, so the sources are parsed, not run. A user's class
+that derives from one of these is known by its name as soon as it is defined; names of this package take precedence.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Declared(Mapping[str, Any]):
     base : str
         What users derive from, as ``module:class``.
     attribute : str
-        Where classes say their names: a text, or several. More can be in ``aliases``.
+        The class attribute with the name, or several names. More can be in ``aliases``.
 
     Examples
     --------

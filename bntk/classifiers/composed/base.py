@@ -73,7 +73,7 @@ class ComposedClassifier(MultiTargetClassifier):
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
         Y : data frame, mapping of columns, or array of shape (n_rows, n_targets)
             A class variable may have any number of labels. Where a label is missing, the row does not count for that
-            class variable; nor, if the estimator refuses missing cells, for those that take it as a feature.
+            class variable; nor, if the estimator refuses missing values, for those that take it as a feature.
         """
         with using_threads(self.n_jobs):
             X = self._checked_rows(X, reset=True)

@@ -1,4 +1,4 @@
-"""Rows with missing cells, each worth what its own missing cells cost: look-ups, and small sums row by row."""
+"""Rows with missing values by variable elimination: look-ups and small sums, at a cost that depends on each row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS_A_PIECE = 1024
 
 
 class Answer(NamedTuple):
-    """One line a row, and which rows were too large to be answered."""
+    """One line per row, and which rows were too large to be answered."""
 
     values: Floats
     too_large: NDArray[np.bool_]
@@ -79,7 +79,7 @@ def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: 
 
 
 class ExpectedCounts:
-    """The E-step of EM for the cells of families with missing cells, for one set of rows and changing tables.
+    """The E-step of EM for the cells of families with missing values, for one set of rows and changing tables.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Mixture(NamedTuple):
 
 
 class TargetPosterior:
-    """Inference about some variables of a network, given rows of codes with missing cells.
+    """Inference about some variables of a network, given rows of codes with missing values.
 
     Rows are arrays of shape (n_variables, n_rows); the number of a variable's states is the code of a missing cell.
     What a row is answered never depends on other rows.

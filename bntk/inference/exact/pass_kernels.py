@@ -11,7 +11,7 @@ from numba import njit
 
 from bntk.inference.exact.program_kernels import FAST, INNER, room_for, scratch_for, visit
 
-INWARD, OUTWARD, ALONE = 0, 1, 2
+INWARD, OUTWARD, SINGLE = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
@@ -52,7 +52,8 @@ def run_pass(data, chosen, visits, messages, span, state, room, shifts, scales, 
     """Visit the cliques end - 1 down to begin of the span in its phase ``INWARD``, or begin to end - 1 in the others.
 
     Inwards, what each sends is rescaled; returns False as soon as the evidence turns out to be impossible. ``OUTWARD``
-    makes the messages down. ``ALONE`` leaves what is written as it is, and may write it elsewhere (``shifts``).
+    makes the messages down. ``SINGLE`` visits cliques without sending messages: what they write is left as it is, and
+    may be written elsewhere (``shifts``).
     """
     begin, end, phase = span
     cards, observed, soft = state

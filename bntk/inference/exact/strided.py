@@ -65,7 +65,7 @@ class StridedRun:
 
     @cached_property
     def outward(self) -> StridedRun:
-        """With the messages outwards as well; they are sent when something asks for more than ``log_z``."""
+        """With the messages outwards as well; they are sent when more than ``log_z`` is needed."""
         self.engine.distribute(self)
         return self
 
@@ -203,7 +203,7 @@ class StridedEngine:
         Tables that have this variable are written in separate places; of the others each piece writes a copy of its
         own at the end of the buffer, and the copies are added in order.
         """
-        from bntk.inference.exact.pass_kernels import ALONE, add_up, run_pass
+        from bntk.inference.exact.pass_kernels import SINGLE, add_up, run_pass
 
         data, evidence, k = run.data, run.evidence, visit.clique
         cut = self._cut(visit, evidence)
@@ -227,7 +227,7 @@ class StridedEngine:
             observed[cut] = state
             own = (free + state * room, free + (state + 1) * room)
             ends = ((self.cards, observed, evidence.soft), own, shifts[state], _NO_SCALES, False)
-            run_pass(data, _NOTHING_CHOSEN, visits, run.messages, (k, k + 1, ALONE), *ends)
+            run_pass(data, _NOTHING_CHOSEN, visits, run.messages, (k, k + 1, SINGLE), *ends)
 
         run_parallel(work, range(n_pieces))
         for i, at, size in copied:
@@ -272,20 +272,20 @@ class StridedEngine:
 
     @cached_property
     def spans(self) -> list[tuple[int, int]]:
-        """Where each variable begins and ends in an array with one entry a state."""
+        """Where each variable begins and ends in an array with one entry per state."""
         return list(pairwise(np.cumsum([0, *self.tree.cards]).tolist()))
 
     def read_joint(self, run: StridedRun, scope: Scope) -> Floats:
         """A table over unobserved variables of one clique, from a calibrated buffer."""
         from bntk.inference.exact.binding_kernels import bound
-        from bntk.inference.exact.pass_kernels import ALONE
+        from bntk.inference.exact.pass_kernels import SINGLE
 
         clique = self.tree.clique_with(scope)
         begin, size = run.room[0], self.tree.entries(scope)
         data = np.concatenate([run.data[:begin], np.zeros(size)])
         visit = Visit(clique, self._distributing[clique].reads, (Use(begin, scope),))
         visits = bound(flat_visits(self.tree, [visit]), run.places, self.cards, run.evidence.observed)
-        self._run(replace(run, data=data, places=np.append(run.places, data.size)), visits, (0, 1, ALONE))
+        self._run(replace(run, data=data, places=np.append(run.places, data.size)), visits, (0, 1, SINGLE))
         table = data[begin:].reshape([self.tree.cards[v] for v in scope])
         return table / table.sum()
 
