@@ -35,20 +35,20 @@ python -m benchmarks{arguments}
 
 {machine}
 
-A time is the shortest of several runs, as many as fit in a few seconds, with everything compiled, unless a section says
-otherwise. Ours and the peers' are from the same run on the same data. A peer runs in a process of its own; one that
-needs more than its time limit is shown as "over" that limit, and one that is not installed or fails as such. A ratio
-says how many times as long as bntk a peer takes.
+A time is the shortest of several runs, as many as fit in a few seconds, without compilation, unless a section says
+otherwise. bntk and the packages that it is compared with ("peers") are measured in the same run on the same data, each
+peer in a process of its own. A peer that exceeds its time limit is shown as "over" that limit; one that is not
+installed or fails is shown as such. A ratio is the time of a peer divided by that of bntk.
 """
 
 CAPTION = """\
-A bar is the geometric mean over the cases of a section, the line spans the smallest and the largest ratio. A case that
-a peer did not finish counts with its time limit."""
+A bar is the geometric mean of the ratios of a section, and the line spans the smallest and the largest ratio. A case
+that a peer did not finish is included with its time limit."""
 
 FOOT = """\
 ## Other pages
 
-Measurements that take longer, need other programs or were made at other times: [accuracy beside Weka, and larger
+Measurements that take longer, need other programs or were made at other times: [accuracy compared with Weka, and larger
 cases](benchmarks-accuracy.md), [quality measures](quality-measures.md), [several class variables](multilabel.md).
 """
 
@@ -76,7 +76,7 @@ def page(found: Found, head: str, folder: Path | None, stem: str = "benchmarks")
         from benchmarks import pictures
 
         pictures.save(pictures.overview(sections), folder / f"{stem}-overview.svg")
-        pieces.append(f"![How many times as long the peers take]({stem}-overview.svg)\n\n{CAPTION}")
+        pieces.append(f"![Times of the peers divided by that of bntk]({stem}-overview.svg)\n\n{CAPTION}")
     for title, parts in found.items():
         pieces.append(f"## {title}")
         for name, part in parts.items():

@@ -1,4 +1,4 @@
-"""Accuracy beside Weka's on UCI sets: the same rows, the same ten folds, discretised inside each fold.
+"""Accuracy compared with Weka's on UCI sets: the same rows, the same ten folds, discretised inside each fold.
 
 python -m benchmarks.accuracy UCI WEKA [--classifiers NB TAN ...] [--sets iris glass ...] [--details]
 
@@ -37,7 +37,7 @@ CLASSIFIERS: dict[str, tuple[str, Maker]] = {
 }
 #: Sets that have another name in the results.
 OTHER_NAMES = {"heart-c": "cleve", "credit-a": "crx"}
-#: Sets whose missing cells were a state in the data that Weka was given.
+#: Sets whose missing values were a state in the data that Weka was given.
 MISSING_IS_A_STATE = {"anneal"}
 
 

@@ -1,8 +1,8 @@
-"""Fitting and predicting classifiers: bntk beside scikit-learn's CategoricalNB and pyAgrum's BNClassifier.
+"""Fitting and predicting classifiers: bntk compared with scikit-learn's CategoricalNB and pyAgrum's BNClassifier.
 
 python -m benchmarks.classifiers [--quick] [--only complete missing inputs growth large]
 
-``large``, with minutes of pyAgrum, runs only when asked for.
+``large``, with minutes of pyAgrum, runs only if named by ``--only``.
 """
 
 from __future__ import annotations

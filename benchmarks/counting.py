@@ -1,8 +1,8 @@
-"""Counting: all class-conditional pair tables beside numpy, scipy and pandas; families; planes against increments.
+"""Counting: all class-conditional pair tables compared with numpy, scipy and pandas; families; planes against increments.
 
 python -m benchmarks.counting [--quick] [--only pairs families model]
 
-``model`` shows where planes and increments meet, for ``planes.MOST_PRODUCTS``; it runs only when asked for.
+``model`` shows where planes and increments meet, for ``planes.MOST_PRODUCTS``; it runs only if named by ``--only``.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def resident(field: str) -> float:
 
 @njit(cache=True, nogil=True)
 def count_plainly(codes, members, cards, out):
-    """One increment a row straight into the table: what packing and lanes are measured against."""
+    """One increment per row straight into the table: what packing and lanes are measured against."""
     for row in range(codes.shape[1]):
         index = 0
         for variable in members:
@@ -263,7 +263,7 @@ def bincount_all(table: Table, families: list[list[int]]) -> None:
 def model(options: Options) -> Section:
     section = Section(
         "Planes or increments",
-        "All pairs of 24 features given a class, one thread, ns a row and pair; products at which the two would meet.",
+        "All pairs of 24 features given a class, one thread, ns per row and pair; products at which both would be equal.",
         ["rows", "classes", "states", "products", "planes", "increments", "meet at"],
     )
     bntk.set_threads(1)

@@ -1,7 +1,7 @@
-"""What bntk, pgmpy and pyAgrum can do, found out by asking them: ``python -m benchmarks.features``.
+"""What bntk, pgmpy and pyAgrum can do, found out by trying: ``python -m benchmarks.features``.
 
 Every cell of the table is the outcome of a check: a public name is looked for, or a small task is done and its result
-looked at. The page docs/comparison.md has the same cells, beside those of R and Java packages, which cannot be asked
+looked at. The page docs/comparison.md has the same cells, beside those of R and Java packages, which cannot be run
 from here. Some modules of pyAgrum need IPython.
 """
 
@@ -72,19 +72,19 @@ def outcome(package: str, check: Check) -> str:
         return "no"
 
 
-# Small data: x -> z <- y, and the same with holes
+# Small data: x -> z <- y, and the same with missing values
 
 
-def rows(holes: bool = False) -> pd.DataFrame:
+def rows(missing: bool = False) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     x, y = rng.integers(2, size=(2, 300))
     frame = pd.DataFrame({"x": x, "y": y, "z": np.where(rng.random(300) < 0.1, 1 - (x | y), x | y)}).astype(str)
-    return frame.mask(rng.random(frame.shape) < 0.2) if holes else frame
+    return frame.mask(rng.random(frame.shape) < 0.2) if missing else frame
 
 
 # Kept, since pyAgrum does not keep a network alive for its parts; nodes in the order of the columns, by which it goes.
 PATTERN = gum.fastBN("x;y;z;x->z;y->z")
-X, Y, HOLES = rows()[["x", "y"]], rows()["z"], rows(holes=True)
+X, Y, INCOMPLETE = rows()[["x", "y"]], rows()["z"], rows(missing=True)
 
 
 def ours() -> bntk.BayesianNetwork:
@@ -100,7 +100,7 @@ def of_pyagrum() -> Any:
 
 
 def valid(table: Any) -> bool:
-    """300 rows of probabilities without holes."""
+    """300 rows of probabilities without missing values."""
     values = np.asarray(table, dtype=float)
     return len(values) == 300 and bool(np.isfinite(values).all()) and bool(np.allclose(values.sum(axis=1), 1))
 
@@ -109,23 +109,23 @@ def valid(table: Any) -> bool:
 
 
 def pgmpy_em() -> bool:
-    """Whether rows with holes count: the table of x must be that of all observed cells of x, as EM would have it."""
+    """Whether rows with missing values count: the table of x must be that of all observed values, as by EM."""
     model = DiscreteBayesianNetwork([("x", "z"), ("y", "z")])
-    tables = {c.variable: c for c in ExpectationMaximization(model, HOLES).get_parameters(show_progress=False)}
+    tables = {c.variable: c for c in ExpectationMaximization(model, INCOMPLETE).get_parameters(show_progress=False)}
     return uses_all_cells(tables["x"].get_values().ravel())
 
 
 def pyagrum_em() -> bool:
-    learner = gum.BNLearner(HOLES.fillna("?"), ["?"])
+    learner = gum.BNLearner(INCOMPLETE.fillna("?"), ["?"])
     learner.useEM(1e-6)
     network = learner.learnParameters(PATTERN.dag())
     return uses_all_cells(np.array(network.cpt("x").tolist()))
 
 
 def uses_all_cells(table_of_x: Any) -> bool:
-    """EM adds what z tells about the missing cells of x, so that more than the complete rows count."""
-    exact = bntk.fit_em("x -> z <- y", HOLES).cpt("x").values
-    complete = HOLES.dropna()["x"].value_counts(normalize=True).sort_index().to_numpy()
+    """EM adds what z tells about the missing values of x, so that more than the complete rows count."""
+    exact = bntk.fit_em("x -> z <- y", INCOMPLETE).cpt("x").values
+    complete = INCOMPLETE.dropna()["x"].value_counts(normalize=True).sort_index().to_numpy()
     return bool(abs(table_of_x - exact).max() < abs(complete - exact).max() / 4)
 
 
@@ -195,8 +195,8 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
     },
     "Parameters": {
         "Dirichlet and BDeu priors": ("^priors$", "^BayesianEstimator$", "^useBDeuPrior$|^useDirichletPrior$"),
-        "EM from rows with missing cells": (
-            lambda: uses_all_cells(bntk.fit_em("x -> z <- y", HOLES).cpt("x").values),
+        "EM from rows with missing values": (
+            lambda: uses_all_cells(bntk.fit_em("x -> z <- y", INCOMPLETE).cpt("x").values),
             pgmpy_em,
             pyagrum_em,
         ),
@@ -204,9 +204,9 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
     },
     "Inference": {
         "exact posteriors": ("^query$", "^VariableElimination$", "^LazyPropagation$"),
-        "posteriors of a table with missing cells, in one call": (
-            lambda: valid(ours().posterior(HOLES[["x", "y"]], "z")),
-            lambda: valid(of_pgmpy().predict_probability(HOLES[["x", "y"]])),
+        "posteriors of a table with missing values, in one call": (
+            lambda: valid(ours().posterior(INCOMPLETE[["x", "y"]], "z")),
+            lambda: valid(of_pgmpy().predict_probability(INCOMPLETE[["x", "y"]])),
             "^posterior.*(Table|Frame|Rows)|^batch",
         ),
         "virtual evidence": (
@@ -259,15 +259,15 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
             lambda: np.isfinite(cross_val_score(NaiveBayes(), X, Y, cv=3)).all(),
             lambda: np.isfinite(cross_val_score(pyagrum_classifier(), X, Y, cv=3)).all(),
         ),
-        "labels of rows with missing cells": (
-            lambda: len(bntk.TAN().fit(X, Y).predict(HOLES[["x", "y"]])) == 300,
-            lambda: len(of_pgmpy().predict(HOLES[["x", "y"]])["z"].dropna()) == 300,
-            lambda: len(pyagrum_classifier().fit(X=X, y=Y).predict(HOLES[["x", "y"]])) == 300,
+        "labels of rows with missing values": (
+            lambda: len(bntk.TAN().fit(X, Y).predict(INCOMPLETE[["x", "y"]])) == 300,
+            lambda: len(of_pgmpy().predict(INCOMPLETE[["x", "y"]])["z"].dropna()) == 300,
+            lambda: len(pyagrum_classifier().fit(X=X, y=Y).predict(INCOMPLETE[["x", "y"]])) == 300,
         ),
         "their probabilities": (
-            lambda: valid(bntk.TAN().fit(X, Y).predict_proba(HOLES[["x", "y"]])),
-            lambda: valid(of_pgmpy().predict_probability(HOLES[["x", "y"]])),
-            lambda: valid(pyagrum_classifier().fit(X=X, y=Y).predict_proba(HOLES[["x", "y"]])),
+            lambda: valid(bntk.TAN().fit(X, Y).predict_proba(INCOMPLETE[["x", "y"]])),
+            lambda: valid(of_pgmpy().predict_probability(INCOMPLETE[["x", "y"]])),
+            lambda: valid(pyagrum_classifier().fit(X=X, y=Y).predict_proba(INCOMPLETE[["x", "y"]])),
         ),
     },
     "Files": {

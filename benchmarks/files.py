@@ -1,4 +1,4 @@
-"""Reading and writing network files in BIF, beside pyAgrum and pgmpy.
+"""Reading and writing network files in BIF, compared with pyAgrum and pgmpy.
 
 python -m benchmarks.files [--quick] [--data FOLDER]
 """

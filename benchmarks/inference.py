@@ -1,4 +1,4 @@
-"""Inference: bntk beside pyAgrum, pgmpy and pybnesian, on the same networks and evidence.
+"""Inference: bntk compared with pyAgrum, pgmpy and pybnesian, on the same networks and evidence.
 
 python -m benchmarks.inference [--quick] [--only marginals queries agreement rows em sampling] [--data FOLDER]
 """
@@ -137,12 +137,12 @@ def queries(options: Options) -> Section:
     limit = options.pick(20, 5)
     section = Section(
         "One posterior given five findings",
-        "Time for `network.query` of one unobserved variable, by name and labelled, for evidence sets as above: the "
-        "first time, when no question with these observed variables was asked before, and again. pyAgrum: "
+        "Time of `network.query` for one unobserved variable, by name and labelled, for evidence sets as above: the "
+        "first query with these observed variables, and the same query again. pyAgrum: "
         f"LazyPropagation with one target; pgmpy: variable elimination. The mean of what they finish in {limit} s.",
         [
             "network",
-            "questions",
+            "queries",
             "bntk, first",
             "again",
             "pyAgrum",
@@ -161,14 +161,14 @@ def queries(options: Options) -> Section:
         rng = np.random.default_rng(2)
         sets = evidence_sets(network, n)
         targets = [str(rng.choice([v for v in network.names if v not in findings])) for findings in sets]
-        questions = list(zip(targets, sets, strict=True))
-        ask(bntk.load(path), questions[:2])  # compiles kernels
-        network.query(network.names[0])  # what every first question needs
-        first, answers = best(lambda: ask(network, questions), 1)  # noqa: B023
-        again, _ = best(lambda: ask(network, questions), 3)  # noqa: B023
+        wanted = list(zip(targets, sets, strict=True))
+        answered(bntk.load(path), wanted[:2])  # compiles kernels
+        network.query(network.names[0])  # what every first query needs
+        first, answers = best(lambda: answered(network, wanted), 1)  # noqa: B023
+        again, _ = best(lambda: answered(network, wanted), 3)  # noqa: B023
         first, again = first / n, again / n
-        agrum = run_peer("pyAgrum", limit, peers.pyagrum_queries, path, questions)
-        pgmpy = run_peer("pgmpy", limit, peers.pgmpy_queries, path, questions)
+        agrum = run_peer("pyAgrum", limit, peers.pyagrum_queries, path, wanted)
+        pgmpy = run_peer("pgmpy", limit, peers.pgmpy_queries, path, wanted)
         section.add(
             name, n, first, again, agrum.mean(), pgmpy.mean(),
             section.ratio(f"{name}, first", "pyAgrum", agrum.mean(), first),
@@ -180,15 +180,15 @@ def queries(options: Options) -> Section:
     return section
 
 
-def ask(network: bntk.BayesianNetwork, questions: list[tuple[str, dict[str, int]]]) -> list[np.ndarray]:
+def answered(network: bntk.BayesianNetwork, wanted: list[tuple[str, dict[str, int]]]) -> list[np.ndarray]:
     answers = []
-    for target, findings in questions:
+    for target, findings in wanted:
         given = {name: network.variable(name).states[state] for name, state in findings.items()}
         answers.append(network.query(target, given=given).values)
     return answers
 
 
-# ---- every network beside pyAgrum ------------------------------------------------------------------------------------
+# ---- every network, and pyAgrum ------------------------------------------------------------------------------------
 
 
 def agreement(options: Options) -> Section:
@@ -225,8 +225,8 @@ def rows(options: Options) -> Section:
     n, limit, chunk = *options.pick((10_000, 30), (1_000, 5)), 250
     section = Section(
         "One posterior for many rows",
-        f"`network.posterior` of one variable for {n:,} rows with 20 % of the cells missing. pyAgrum is asked row by "
-        f"row, up to {limit} s.",
+        f"`network.posterior` of one variable for {n:,} rows with 20 % of the values missing. pyAgrum is queried "
+        f"row by row, for up to {limit} s.",
         [
             "network",
             "variable",
@@ -255,7 +255,7 @@ def rows(options: Options) -> Section:
 
 
 def with_missing(table: bntk.Table, share: float) -> np.ndarray:
-    """The codes with some cells missing."""
+    """The codes with some values missing."""
     gone = np.random.default_rng(3).random(table.codes.shape) < share
     return np.where(gone, table.cards[:, None], table.codes).astype(table.codes.dtype)
 
@@ -267,7 +267,7 @@ def em(options: Options) -> Section:
     n, iterations, limit = options.pick(5_000, 500), 2, 60
     section = Section(
         "Expectation-maximisation",
-        f"Parameters of alarm by EM from {n:,} rows with 10 % of the cells missing: time for each iteration, of ten; "
+        f"Parameters of alarm by EM from {n:,} rows with 10 % of the values missing: time for each iteration, of ten; "
         f"pyAgrum is allowed {iterations} and {limit} s.",
         ["", "bntk, 1 thread", f"bntk, {bntk.n_threads()}", "pyAgrum", "pyAgrum / bntk"],
     )

@@ -45,13 +45,13 @@ def pyagrum_marginals(path: Path, evidence: list[dict[str, int]]) -> Iterator[An
         yield np.concatenate([engine.posterior(v).toarray() for v in network.names])
 
 
-def pyagrum_queries(path: Path, questions: list[tuple[str, dict[str, int]]]) -> Iterator[Any]:
-    """The posterior of one variable for each question."""
+def pyagrum_queries(path: Path, wanted: list[tuple[str, dict[str, int]]]) -> Iterator[Any]:
+    """The posterior of one variable for each query."""
     import pyagrum
 
     engine = pyagrum.LazyPropagation(as_pyagrum(bntk.load(path)))
     yield None
-    for target, findings in questions:
+    for target, findings in wanted:
         engine.setEvidence(findings)
         engine.setTargets({target})
         engine.makeInference()
@@ -118,12 +118,12 @@ def pgmpy_marginals(path: Path, evidence: list[dict[str, int]]) -> Iterator[Any]
         yield None
 
 
-def pgmpy_queries(path: Path, questions: list[tuple[str, dict[str, int]]]) -> Iterator[Any]:
-    """The posterior of one variable for each question, in the order of our states."""
+def pgmpy_queries(path: Path, wanted: list[tuple[str, dict[str, int]]]) -> Iterator[Any]:
+    """The posterior of one variable for each query, in the order of our states."""
     network = bntk.load(path)
     engine = pgmpy_engine(path)
     yield None
-    for target, findings in questions:
+    for target, findings in wanted:
         known = {v: str(network.variable(v).states[s]) for v, s in findings.items()}
         found = engine.query([target], known, show_progress=False)
         states = [found.state_names[target].index(str(state)) for state in network.variable(target).states]

@@ -1,4 +1,4 @@
-"""Parameters of alarm from 1,000,000 rows: bntk beside pybnesian, pgmpy and pyAgrum.
+"""Parameters of alarm from 1,000,000 rows: bntk compared with pybnesian, pgmpy and pyAgrum.
 
 python -m benchmarks.parameters [--quick]
 """
@@ -85,7 +85,7 @@ def alarm_parameters(options: Options) -> Section:
         "Parameters of alarm",
         f"The 37 tables of alarm from {rows:,} rows, without smoothing. All get a pandas frame of categorical "
         "columns; bntk is measured from its own coded table, too. pgmpy and pyAgrum run once.",
-        ["", "time", "beside bntk, from the frame", "from the coded table"],
+        ["", "time", "/ bntk, from the frame", "from the coded table"],
     )
     bntk.fit(dag, table.take(slice(1000)))  # compiles
     coded, ours = best(lambda: bntk.fit(dag, table), 9)

@@ -1,4 +1,4 @@
-"""Reading and coding a CSV file of text, beside pandas, polars and pyarrow.
+"""Reading and coding a CSV file of text, compared with pandas, polars and pyarrow.
 
 python -m benchmarks.reading [--quick]
 
@@ -83,7 +83,7 @@ def csv(options: Options) -> Section:
             "Reading a CSV file",
             f"{rows:,} x {COLUMNS} text cells, {path.stat().st_size / 1e6:.0f} MB, already in the system's cache. "
             "bntk reads and codes, the others read: what they give still has to be coded, but for the last.",
-            ["", "time", "beside bntk"],
+            ["", "time", "/ bntk"],
         )
         bntk.read_table(path)  # compiles
         ours, table = best(lambda: bntk.read_table(path))

@@ -1,7 +1,7 @@
 """What a benchmark reports: sections of a page, each with a table, ratios to the peers, and perhaps curves.
 
 A benchmark module has a ``TITLE`` and ``PARTS``, functions that take :class:`~benchmarks.measure.Options` and return a
-:class:`Section`; ``EXTRA`` holds parts that run only when they are asked for. :func:`main` runs one module alone.
+:class:`Section`; ``EXTRA`` has parts that run only if named by ``--only``. :func:`main` runs one module alone.
 """
 
 from __future__ import annotations

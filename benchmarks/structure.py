@@ -1,10 +1,10 @@
-"""Learning structures: bntk beside pybnesian, pyAgrum and pgmpy.
+"""Learning structures: bntk compared with pybnesian, pyAgrum and pgmpy.
 
 python -m benchmarks.structure [--quick] [--only searches samples trees exact large_trees] [--data FOLDER]
 
 The score of every result, and of the true structure, is computed by bntk: the same definition for all. Peers get a
 pandas frame of categorical columns; bntk its own coded table, and where it says so the same frame.
-``large_trees``, with minutes of the peers, runs only when asked for.
+``large_trees``, with minutes of the peers, runs only if named by ``--only``.
 """
 
 from __future__ import annotations
@@ -106,10 +106,10 @@ def searches(options: Options) -> Section:
     section = Section(
         "Searches on samples of alarm",
         '"Less true" is the score of what was found minus that of the true structure on the same rows, in nats; '
-        "above zero is better than the truth. The ratio is the time beside bntk's hill climbing. pgmpy is run on "
-        "5,000 rows, once; pyAgrum's equivalent sample size cannot be chosen. Where one plain climb ends is partly "
-        "luck: see the samples below.",
-        ["rows", "score", "search", "time", "beside hill climbing", "less true"],
+        "above zero is better than the truth. The ratio is to the time of bntk's hill climbing. pgmpy is run on "
+        "5,000 rows, once; pyAgrum's equivalent sample size cannot be chosen. The result of a single run of hill "
+        "climbing varies between samples: see below.",
+        ["rows", "score", "search", "time", "/ hill climbing", "less true"],
     )
     for rows in options.pick((5_000, 100_000), (5_000,)):
         table = truth.sample(rows, seed=0)
@@ -148,8 +148,8 @@ def samples(options: Options) -> Section:
     n = options.pick(8, 2)
     section = Section(
         "Hill climbing on several samples",
-        f"Plain hill climbing on {n} samples of 5,000 rows of alarm beside pybnesian's: the score of ours less "
-        "theirs, in nats, and how many times as long theirs takes.",
+        f"Hill climbing without restarts on {n} samples of 5,000 rows of alarm, compared with pybnesian: the difference "
+        "of the scores, in nats, and the ratio of the times.",
         ["score", "ours less theirs", "mean", "times as long", "median"],
     )
     for name, rule in SCORES.items():
@@ -240,7 +240,7 @@ def exact(options: Options) -> Section:
     section = Section(
         "Exact search",
         "The best of all structures with at most 4 parents by BIC, for the first variables of alarm, 5,000 rows, one "
-        "run each; and the search over orders, which is not sure to find it: how far it stays below.",
+        "run each; and the search over orders, which is not guaranteed to find it, with the difference of its score.",
         ["variables", "exact", "families", "GB", "search over orders", "below, in nats"],
         axes=("variables", "seconds"),
     )

@@ -1,4 +1,4 @@
-"""Searches for classifiers: bntk beside what was recorded of R's bnclassify, and how their cost grows.
+"""Searches for classifiers: bntk compared with what was recorded of R's bnclassify, and how their cost grows.
 
 python -m benchmarks.wrappers [--quick] [--only wrappers candidates dependence]
 """
@@ -80,8 +80,8 @@ def wrappers(options: Options) -> Section:
 def candidates(options: Options) -> Section:
     section = Section(
         "One candidate structure",
-        "An arc between two features of naive Bayes, judged by accuracy in ten folds, 2,000 rows: the first time, "
-        "and when a later step asks for it again. It should not depend on the number of features.",
+        "An arc between two features of naive Bayes, evaluated by accuracy in ten folds, 2,000 rows: the first time, "
+        "and when a later step needs it again. The time should not depend on the number of features.",
         ["features", "candidates", "first", "again"],
         axes=("features", "seconds for a candidate"),
     )

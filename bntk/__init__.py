@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 __version__ = "0.1.0.dev0"
 
-# Public name -> where it lives ("module:attribute", or a module alone). Classifiers are found by themselves.
+# Public name -> where it is ("module:attribute", or a module). Classifiers are found in their package.
 _LAZY = {
     "Variable": "bntk.data.variable:Variable",
     "Table": "bntk.data.table:Table",
@@ -65,18 +65,18 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk.classifiers.augmented import TAN as TAN
     from bntk.classifiers.averaged import A2DE as A2DE
     from bntk.classifiers.averaged import AODE as AODE
+    from bntk.classifiers.composed.chains import BayesianChain as BayesianChain
+    from bntk.classifiers.composed.chains import CircularChain as CircularChain
+    from bntk.classifiers.composed.chains import ClassifierChain as ClassifierChain
+    from bntk.classifiers.composed.ensembles import ChainEnsemble as ChainEnsemble
+    from bntk.classifiers.composed.transform import BinaryRelevance as BinaryRelevance
+    from bntk.classifiers.composed.transform import LabelPowerset as LabelPowerset
     from bntk.classifiers.dependence import KDB as KDB
     from bntk.classifiers.dependence import SPODE as SPODE
     from bntk.classifiers.dependence import SelectiveKDB as SelectiveKDB
     from bntk.classifiers.general import BayesNetClassifier as BayesNetClassifier
     from bntk.classifiers.multidim.amode import AMODE as AMODE
-    from bntk.classifiers.multidim.chains import BayesianChain as BayesianChain
-    from bntk.classifiers.multidim.chains import CircularChain as CircularChain
-    from bntk.classifiers.multidim.chains import ClassifierChain as ClassifierChain
-    from bntk.classifiers.multidim.ensembles import ChainEnsemble as ChainEnsemble
     from bntk.classifiers.multidim.networks import MDBNC as MDBNC
-    from bntk.classifiers.multidim.transform import BinaryRelevance as BinaryRelevance
-    from bntk.classifiers.multidim.transform import LabelPowerset as LabelPowerset
     from bntk.classifiers.naive import NaiveBayes as NaiveBayes
     from bntk.classifiers.seminaive import SemiNaiveBayes as SemiNaiveBayes
     from bntk.classifiers.stan import STAN as STAN

@@ -1,12 +1,11 @@
-"""What the package offers by name: scores, searches, classifiers and file formats.
+"""Scores, searches, classifiers and file formats by name.
 
-Each is a class that says its name (``name = "bic"``, or ``suffixes = (".bif",)``) and, in the first line of its
+Each is a class that declares its name (``name = "bic"``, or ``suffixes = (".bif",)``) and, in the first line of its
 docstring, what it is. All lists are derived from that: those of the command and of messages, the names that packages
-offer, the pages of the reference. To add one is to add a class to a module of its package.
+export, the pages of the reference. To add one, add a class to a module of its package.
 
-To list names must not take the time of importing what they stand for, so the sources are read for them, not run. A
-class of a user's own that derives from one of ours is known by its name as soon as it is defined; a name that we use
-already stays ours.
+Listing the names must not take the time of importing the classes, so the sources are parsed, not run. A user's class
+that derives from one of these is known by its name as soon as it is defined; names of this package take precedence.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ class Declared(Mapping[str, Any]):
 
     Parameters
     ----------
-    package : str
-        Its modules are looked at, but not those of packages in it.
+    package : str or tuple of str
+        Whose modules are looked at, but not those of packages in it.
     base : str
         What users derive from, as ``module:class``.
     attribute : str
-        Where classes say their names: a text, or several. More can be in ``aliases``.
+        The class attribute with the name, or several names. More can be in ``aliases``.
 
     Examples
     --------
@@ -56,22 +55,23 @@ class Declared(Mapping[str, Any]):
     ('BIC', True)
     """
 
-    def __init__(self, package: str, base: str, attribute: str = "name") -> None:
-        self._package, self._base, self._attribute = package, base, attribute
+    def __init__(self, package: str | tuple[str, ...], base: str, attribute: str = "name") -> None:
+        self._packages = (package,) if isinstance(package, str) else package
+        self._base, self._attribute = base, attribute
 
     @property
     def classes(self) -> dict[str, Declaration]:
         """The classes of the package by their own names; none is imported."""
-        return {found.cls: found for found in _declarations(self._package, self._attribute)}
+        return {found.cls: found for found in _declarations(self._packages, self._attribute)}
 
     @property
     def helps(self) -> dict[str, str]:
         """What each name stands for, in one line, without aliases; nothing is imported."""
-        own = {found.names[0]: found.help for found in _declarations(self._package, self._attribute)}
+        own = {found.names[0]: found.help for found in _declarations(self._packages, self._attribute)}
         return {**{names[0]: _summary(cls.__doc__) for names, cls in self._of_users()}, **own}
 
     def __getitem__(self, name: str) -> Any:
-        for found in _declarations(self._package, self._attribute):
+        for found in _declarations(self._packages, self._attribute):
             if name in found.names:
                 return found.load()
         for names, cls in reversed([*self._of_users()]):  # of two, the one that was defined last
@@ -80,7 +80,7 @@ class Declared(Mapping[str, Any]):
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        own = [name for found in _declarations(self._package, self._attribute) for name in found.names]
+        own = [name for found in _declarations(self._packages, self._attribute) for name in found.names]
         return iter(dict.fromkeys([*own, *(name for names, _ in self._of_users() for name in names)]))
 
     def __len__(self) -> int:
@@ -98,7 +98,7 @@ class Declared(Mapping[str, Any]):
         return {cls.__name__: cls for _, cls in self._of_users()}
 
     def _of_users(self) -> Iterator[tuple[tuple[str, ...], Any]]:
-        own = {(found.module, found.cls) for found in _declarations(self._package, self._attribute)}
+        own = {(found.module, found.cls) for found in _declarations(self._packages, self._attribute)}
         module, _, name = self._base.partition(":")
         base = getattr(sys.modules.get(module), name, None)  # without it nobody can have derived from it
         for cls in _below(base) if base is not None else ():
@@ -115,12 +115,12 @@ def _below(base: Any) -> Iterator[Any]:
 
 
 @cache
-def _declarations(package: str, attribute: str) -> tuple[Declaration, ...]:
-    """What the modules of a package declare, in the order of the first names."""
-    folder = os.path.join(_ROOT, *package.split(".")[1:])
+def _declarations(packages: tuple[str, ...], attribute: str) -> tuple[Declaration, ...]:
+    """What the modules of some packages declare, in the order of the first names."""
     found = [
         declaration
-        for finder, name, is_package in pkgutil.iter_modules([folder])
+        for package in packages
+        for finder, name, is_package in pkgutil.iter_modules([os.path.join(_ROOT, *package.split(".")[1:])])
         if not is_package and not name.endswith("kernels")
         for declaration in _of_module(finder, f"{package}.{name}", attribute)
     ]
@@ -175,5 +175,7 @@ def _summary(doc: str | None) -> str:
 SCORES = Declared("bntk.learning.scores", "bntk.learning.scores.base:Score")
 SEARCHES = Declared("bntk.learning.search", "bntk.learning.search.base:Search")
 CLASSIFIERS = Declared("bntk.classifiers", "bntk.classifiers.base:BayesClassifier")
-MULTI_CLASSIFIERS = Declared("bntk.classifiers.multidim", "bntk.classifiers.multidim.base:MultiTargetClassifier")
+MULTI_CLASSIFIERS = Declared(
+    ("bntk.classifiers.composed", "bntk.classifiers.multidim"), "bntk.classifiers.multidim.base:MultiTargetClassifier"
+)
 FORMATS = Declared("bntk.io", "bntk.io.format:Format", "suffixes")

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-#: Whether searches show their progress without being told.
+#: Whether searches show their progress by default.
 SHOWN: ContextVar[bool] = ContextVar("progress_shown", default=False)
 
 
 @contextmanager
 def showing_progress(shown: bool = True) -> Iterator[None]:
-    """Inside, searches show their progress without being told: those of a classifier, which has no such option."""
+    """Let searches within a block show their progress, such as those of a classifier, which has no such option."""
     token = SHOWN.set(shown)
     try:
         yield
@@ -25,7 +25,7 @@ def showing_progress(shown: bool = True) -> Iterator[None]:
 def progress_bar(shown: bool, *iterable: Any, **options: Any) -> Any:
     """A bar of tqdm with these options: a widget in a notebook that can show one, else a line on stderr.
 
-    When it is not to be shown, it takes the same calls and does nothing.
+    A bar that is not shown takes the same calls and does nothing.
     """
     if not shown:
         from tqdm.std import tqdm as plain

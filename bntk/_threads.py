@@ -1,4 +1,4 @@
-"""How work is spread over threads: plain Python threads that call numba kernels which release the GIL.
+"""The distribution of work over threads: plain Python threads that call numba kernels which release the GIL.
 
 Numba's own parallel layers are not used: some abort when two Python threads enter them, and all compile
 slowly. Work is always cut into pieces whose results do not depend on which thread ran them, so answers
@@ -18,7 +18,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _chosen: int | None = None
-# For a while and in one thread of the caller only, so that two threads may ask for different numbers.
+# For a while and in one thread of the caller only, so that two threads may use different numbers.
 _for_now: ContextVar[int | None] = ContextVar("bntk threads", default=None)
 
 
@@ -42,7 +42,12 @@ def _usable_cores() -> int:
 
 
 def set_threads(n: int | None) -> None:
-    """Use ``n`` threads from now on; ``None`` goes back to the default.
+    """Set the number of threads that bntk uses.
+
+    Parameters
+    ----------
+    n : int or None
+        At least 1; None for the default: ``BNTK_NUM_THREADS`` in the environment, else the usable cores.
 
     Examples
     --------
@@ -60,7 +65,7 @@ def set_threads(n: int | None) -> None:
 
 @contextmanager
 def using_threads(n_jobs: int | None) -> Iterator[None]:
-    """Use so many threads within a block; ``None`` changes nothing, -1 is all cores (-2 all but one, and so on)."""
+    """Use ``n_jobs`` threads within a block; ``None`` changes nothing, -1 is all cores, -2 all but one, and so on."""
     if n_jobs is None:
         yield
         return

@@ -28,7 +28,7 @@ TOLERANCE, ROUNDING, EXACT = 1e-3, 1e-6, 1e-9
 
 @runtime_checkable
 class LocalDistribution(Protocol):
-    """What a network accepts for a node: anything that can write itself out as a table."""
+    """A distribution of a node given its parents, which can be expanded to a conditional probability table."""
 
     def to_cpt(self) -> CPT:
         """The conditional probability table of this distribution."""
@@ -36,16 +36,18 @@ class LocalDistribution(Protocol):
 
 
 class CPT:
-    """The table P(child | parents): one axis a parent, in order, and the child's as the last.
+    """A conditional probability table P(child | parents), with one axis per parent and the child's as the last.
 
     Parameters
     ----------
     child : Variable
+        The variable whose distribution it is.
     values : array_like
-        Probabilities of shape ``(r_parent1, ..., r_parentk, r_child)``, or two-dimensional with one row a parent
+        Probabilities of shape ``(r_parent1, ..., r_parentk, r_child)``, or two-dimensional with one row per parent
         configuration, the last parent changing fastest. Each row sums to one: rows off by at most 1e-3 are
-        normalised with a message, others are refused.
+        normalised with a warning, others are refused.
     parents : sequence of Variable
+        The parents, in the order of the axes.
     counts : array_like, optional
         The counts behind the numbers, of the same shape; a fitted network keeps them.
 
@@ -115,7 +117,17 @@ class CPT:
 
     @classmethod
     def from_dict(cls, child: Variable, table: Mapping[State, Any], parents: Sequence[Variable] = ()) -> CPT:
-        """From nested mappings: a level for each parent's states, then a mapping or a list over the child's.
+        """A table from nested mappings.
+
+        Parameters
+        ----------
+        child : Variable
+            The variable whose distribution it is.
+        table : mapping
+            One level per parent, from its states to the next level; the last is a mapping or a list over the states
+            of the child.
+        parents : sequence of Variable
+            The parents, in the order of the levels.
 
         Examples
         --------
@@ -135,9 +147,10 @@ class CPT:
     def from_frame(
         cls, child: Variable, frame: pd.DataFrame, parents: Sequence[Variable] = (), *, value: str = "p"
     ) -> CPT:
-        """From a tidy data frame: a column for the child, one for each parent (in any order), one of numbers.
+        """A table from a tidy data frame, the inverse of :meth:`to_frame`.
 
-        Every combination of states must be there exactly once. The inverse of :meth:`to_frame`.
+        The frame has one column per variable, in any order, and one of probabilities. Every combination of states must
+        be there exactly once.
         """
         parents = _checked_family(child, parents)
         family = (*parents, child)
@@ -194,7 +207,7 @@ class CPT:
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """The table as ``(q, r)``: one row a parent configuration, the last parent changing fastest."""
+        """The table of shape ``(q, r)``: one row per parent configuration, the last parent changing fastest."""
         return self.values.reshape(-1, self.child.n_states)
 
     def row(self, given: Mapping[str, State] | None = None) -> NDArray[np.float64]:
@@ -225,11 +238,11 @@ class CPT:
         return CPT._trusted(self.child, self.values.transpose(axes).copy(), ordered, counts)
 
     def to_cpt(self) -> CPT:
-        """Itself: a table is the plainest local distribution."""
+        """The table itself."""
         return self
 
     def to_frame(self) -> pd.DataFrame:
-        """A tidy data frame: one row an entry, with the columns parents..., child and ``p``."""
+        """A tidy data frame with one row per entry: columns for the parents and the child, and ``p``."""
         import pandas as pd
 
         codes = np.indices(self.values.shape).reshape(self.values.ndim, -1)
@@ -306,7 +319,7 @@ def empty_table(child: Variable, parents: Sequence[Variable], limit: int = MAX_T
 def normalised(
     child: Variable, parents: Sequence[Variable], table: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], float]:
-    """The table with rows that sum to one, and the largest distance from one that was mended.
+    """The table with rows that sum to one, and the largest distance from one that was corrected.
 
     Negative, non-finite or badly summing rows are refused with the row named.
     """

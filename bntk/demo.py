@@ -1,4 +1,4 @@
-"""What ``bntk demo`` shows: finding a structure, learning tables and classifiers from incomplete rows, comparing."""
+"""The work of ``bntk demo``: a structure, tables and classifiers learned from incomplete rows, and compared."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def warm_up(table: Table) -> None:
 
 
 def find_structure(training: Table) -> SearchResult:
-    """Search on the rows without missing cells, since scores favour parents with holes."""
+    """Search on the rows without missing values, since scores favour parents that have some."""
     complete = training.drop_missing()
     found = bntk.learn_structure(complete, "bic")
     kind = "the best of all structures" if found.exact else "a structure"
@@ -66,27 +66,27 @@ def compare(truth: BayesianNetwork, dags: dict[str, DAG], training: Table, fresh
         f"Tables of {len(models)} structures, learned from all rows in {seconds:.2f} s (BDeu prior, available cases),"
     )
     print(f"their distance from the true structure, and the log-likelihood of {fresh.n_rows:,} fresh rows:\n")
-    print(f"  {'structure':<28}{'arcs':>6}{'distance':>10}{'parameters':>12}{'nats a row':>12}")
+    print(f"  {'structure':<28}{'arcs':>6}{'distance':>10}{'parameters':>12}{'nats per row':>14}")
     for name, model in {**models, "the network itself": truth}.items():
         nats, distance = model.log_likelihood(fresh) / fresh.n_rows, model.dag.shd(truth.dag)
-        print(f"  {name:<28}{model.dag.n_arcs:>6}{distance:>10}{model.n_parameters:>12}{nats:>12.4f}")
+        print(f"  {name:<28}{model.dag.n_arcs:>6}{distance:>10}{model.n_parameters:>12}{nats:>14.4f}")
 
 
 def compare_classifiers(training: Table, fresh: Table) -> None:
-    """How often classifiers say rightly whether there is shortness of breath, with the same cells missing."""
+    """The accuracy of classifiers of shortness of breath, on complete rows and with missing values."""
     classifiers = [bntk.NaiveBayes(), bntk.TAN(), bntk.AODE(), bntk.BayesNetClassifier(space=bntk.spaces.ban)]
     known = training.take(training.column("dysp") < 2)
     X, y = known.select([n for n in known.names if n != "dysp"]), known.to_pandas()["dysp"]
     new, truth = fresh.select(X.names), fresh.to_pandas()["dysp"]
     print("\nClassifiers of dysp, learned from the same rows; fresh rows with a fifth of the cells missing, too:\n")
-    print(f"  {'classifier':<28}{'accuracy':>10}{'with holes':>12}{'time':>10}")
+    print(f"  {'classifier':<28}{'accuracy':>10}{'incomplete':>12}{'time':>10}")
     for classifier in classifiers:
         started = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BntkWarning)  # of scores of rows with missing cells; see the guide
+            warnings.simplefilter("ignore", BntkWarning)  # of scores of rows with missing values; see the guide
             classifier.fit(X, y)
-        holed = bntk.datasets.with_missing(new, 0.2, seed=5)
-        accuracies = classifier.score(new, truth), classifier.score(holed, truth)
+        incomplete = bntk.datasets.with_missing(new, 0.2, seed=5)
+        accuracies = classifier.score(new, truth), classifier.score(incomplete, truth)
         seconds = time.perf_counter() - started
         print(f"  {type(classifier).__name__:<28}{accuracies[0]:>10.3f}{accuracies[1]:>12.3f}{seconds:>8.2f} s")
 

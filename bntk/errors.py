@@ -31,11 +31,11 @@ class BntkError(Exception):
 
 
 class DataError(BntkError, ValueError):
-    """Data that cannot be used as given: names, states, missing cells or shapes are wrong."""
+    """Data that cannot be used as given: names, states, missing values or shapes are wrong."""
 
 
 class GraphError(BntkError, ValueError):
-    """Nodes or arcs that do not form the graph asked for."""
+    """Nodes or arcs that do not form a valid graph."""
 
 
 class CycleError(GraphError):

@@ -34,21 +34,24 @@ if TYPE_CHECKING:
 
 
 class BayesianNetwork:
-    """A DAG with a conditional probability table for every node. It never changes; methods return new ones.
+    """A Bayesian network: a DAG with a conditional probability table for every node.
+
+    A network cannot be changed; methods such as :meth:`update` and :meth:`do` return new ones.
 
     Parameters
     ----------
     dag : DAG or str
         The structure; a string is read by :meth:`DAG.parse`.
     cpts : iterable or mapping of CPT
-        One local distribution for each node (:class:`CPT`, or anything with ``to_cpt``, such as
+        One local distribution per node (:class:`CPT`, or anything with a method ``to_cpt``, such as
         :class:`NoisyOr`). Parent axes may come in any order; they are put in the order of the nodes.
     prior : Prior, optional
-        What the parameters were estimated with; kept for :meth:`update`.
+        The prior that the parameters were estimated with; :meth:`update` uses it again.
     prior_counts : mapping, optional
-        Counts that this prior needs beside those of the families, by the names of their variables; for :meth:`update`.
+        Counts that this prior needs in addition to those of the families, by the names of their variables; for
+        :meth:`update`.
     positions : mapping, optional
-        Where nodes are drawn, ``{name: (x, y)}``, in units of the file or program that they are from.
+        Where nodes are drawn, ``{name: (x, y)}``, in the units of the file or program that they come from.
 
     Examples
     --------
@@ -77,7 +80,7 @@ class BayesianNetwork:
         self._cpts = _ordered_cpts(self._dag, cpts)
         self._prior, self._prior_counts = prior, dict(prior_counts or {})
         self._positions = None if positions is None else _checked_positions(self._dag, positions)
-        # What upper layers derive from this network and want to keep, by their own keys; it can be computed again.
+        # Forms that other modules derive from this network, by keys of their own; they can be computed again.
         self._cache: dict[Any, Any] = {}
 
     @classmethod
@@ -96,7 +99,12 @@ class BayesianNetwork:
 
     @classmethod
     def from_cpts(cls, cpts: Iterable[LocalDistribution]) -> BayesianNetwork:
-        """The network whose structure is read off the tables; nodes in the order of the tables.
+        """The network whose structure follows from its tables; nodes are in the order of the tables.
+
+        Parameters
+        ----------
+        cpts : iterable of CPT
+            One local distribution per node; the parents of its table are the parents of the node.
 
         Examples
         --------
@@ -137,12 +145,12 @@ class BayesianNetwork:
 
     @property
     def prior_counts(self) -> Mapping[tuple[str, ...], NDArray[Any]]:
-        """The counts that the prior needs beside those of the families, by the names of their variables."""
+        """The counts that the prior needs in addition to those of the families, by the names of their variables."""
         return self._prior_counts
 
     @property
     def positions(self) -> dict[str, tuple[float, float]] | None:
-        """Where nodes are drawn, (x, y) by name, as a file said; not all need to have one. None if nothing is known."""
+        """Where nodes are drawn, (x, y) by name, as read from a file; some nodes may lack one. None if unknown."""
         return None if self._positions is None else dict(self._positions)
 
     @property
@@ -178,7 +186,7 @@ class BayesianNetwork:
         return self.cpt(name).child
 
     def cpt(self, name: str) -> CPT:
-        """The table P(name | its parents)."""
+        """The conditional probability table P(name | its parents)."""
         return self._cpts[self._dag.index(name)]
 
     @property
@@ -191,24 +199,41 @@ class BayesianNetwork:
     def log_likelihood(
         self, data: Any, *, engine: EngineName = "exact", max_entries: int | None = None, **settings: Any
     ) -> float:
-        """Sum over the rows of log P(row), in nats.
+        """The log-likelihood of the data: the sum over the rows of log P(row), in nats.
 
         Parameters
         ----------
         data : Table, data frame, mapping of columns
-            Coded against this network's states; columns that the network does not have are ignored. Missing cells
-            are summed out, so that P(row) is the probability of the observed ones. Every column must be there.
-        engine, max_entries, **settings
-            For rows with missing cells, as for :meth:`query`; Gibbs sampling has no probability of a row.
+            One case per row, with a column for every variable of the network; other columns are ignored. Missing
+            values are summed out, so that P(row) is the probability of the observed values.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            For rows with missing values, see :meth:`query`. Gibbs sampling cannot compute probabilities of rows.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
         """
         return float(self.row_log_likelihood(data, engine=engine, max_entries=max_entries, **settings).sum())
 
     def row_log_likelihood(
         self, data: Any, *, engine: EngineName = "exact", max_entries: int | None = None, **settings: Any
     ) -> NDArray[np.float64]:
-        """log P(observed cells of the row) for each row of the data; -inf where a row is impossible.
+        """The log-likelihood of each row: the log probability of its observed values; -inf where that is zero.
 
-        The parameters are those of :meth:`log_likelihood`.
+        Parameters
+        ----------
+        data : Table, data frame, mapping of columns
+            One case per row, with a column for every variable of the network; other columns are ignored.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            For rows with missing values, see :meth:`query`. Gibbs sampling cannot compute probabilities of rows.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
 
         Examples
         --------
@@ -230,24 +255,30 @@ class BayesianNetwork:
         max_entries: int | None = None,
         **settings: Any,
     ) -> pd.DataFrame | dict[str, pd.DataFrame]:
-        """The posterior of each target given each row's observed cells: a whole table at once.
+        """The posterior of each target for every row of a table, given the observed values of the row.
 
-        Rows may miss any cells. A target's own column is ignored, so that complete rows can be classified as they
-        are; the columns of other targets are evidence like any other. Columns that the data does not have count as
-        missing everywhere, columns that the network does not have are ignored.
+        Any values may be missing. A target's own column is ignored, so that complete rows can be classified as they
+        are; the columns of other targets are evidence like any other. Columns that the data does not have are missing
+        everywhere, columns that the network does not have are ignored.
 
         Parameters
         ----------
         data : Table, data frame, mapping of columns
+            One case per row.
         targets : str or sequence of str
-        engine, max_entries, **settings
-            As for :meth:`query`. Samples are drawn for each kind of row, which takes time.
+            The variables whose posteriors are computed.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            See :meth:`query`. The engines that sample draw anew for each distinct row, which takes time.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
 
         Returns
         -------
         DataFrame, or dict of DataFrame by target when several are named
-            A row for each row of the data, with the index of a pandas data frame, and a column for each state of the
-            target. Rows whose other cells are impossible together are NaN, with one warning.
+            One row per row of the data, with its index if it is a pandas data frame, and one column per state of the
+            target. Rows whose evidence has probability zero are NaN, with one warning.
 
         Examples
         --------
@@ -273,19 +304,25 @@ class BayesianNetwork:
         max_entries: int | None = None,
         **settings: Any,
     ) -> Table:
-        """The data with every missing cell filled in from the observed cells of its row.
+        """The data with every missing value filled in, given the observed values of its row.
 
         Parameters
         ----------
         data : Table, data frame, mapping of columns
-            Columns that the data does not have are filled in, too; those that the network does not have are dropped.
+            One case per row. Columns that the data does not have are filled in as well; those that the network does
+            not have are dropped.
         how : {"mpe", "mode", "sample"}
-            "mpe": the most probable joint completion of the row. "mode": each cell its own most probable state; such
-            states need not go together. "sample": a draw from the joint posterior of the missing cells.
+            "mpe": the most probable joint completion of the row. "mode": the most probable state of each missing
+            value by itself; these states may be improbable together. "sample": a draw from the joint posterior of the
+            missing values.
         seed : int
             For "sample": the same seed gives the same draws.
-        engine, max_entries, **settings
-            As for :meth:`query`. Sampling engines have no most probable completion.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            See :meth:`query`. The engines that sample cannot compute the most probable completion.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
 
         Returns
         -------
@@ -312,25 +349,28 @@ class BayesianNetwork:
         given: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
     ) -> Table:
-        """Draw ``n`` independent rows from the network, or given evidence from the posterior, exactly.
+        """Draw independent rows from the network, or from its posterior given evidence.
 
-        Without evidence, or with observed variables whose parents are all observed, rows are drawn forward. Otherwise
-        the network is calibrated once, and rows are drawn clique by clique.
+        The rows follow the exact distribution. Without evidence, or with observed variables whose parents are all
+        observed, rows are drawn forward. Otherwise the network is calibrated once, and rows are drawn clique by clique.
 
         Parameters
         ----------
         n : int
+            The number of rows.
         seed : int
-            The same seed gives the same rows, whatever the number of threads, and the first rows of a longer sample are
-            the shorter one.
-        given, soft : mapping, optional
-            As for :meth:`query`.
+            The same seed gives the same rows, whatever the number of threads; a shorter sample is the beginning of a
+            longer one.
+        given : mapping, optional
+            Evidence: a state, several states or likelihoods per variable, see :meth:`query`.
+        soft : mapping, optional
+            Likelihoods per variable, see :meth:`query`.
 
         Raises
         ------
         TooLargeError
             When the tables of the cliques are too large; :func:`bntk.inference.likelihood_weighting` and
-            :func:`bntk.inference.gibbs` need none.
+            :func:`bntk.inference.gibbs` need no such tables.
 
         Examples
         --------
@@ -344,9 +384,14 @@ class BayesianNetwork:
         return sample(self, n, seed, given, soft)
 
     def update(self, data: Any) -> BayesianNetwork:
-        """A new network that has also learned from ``data``: the counts are added, the prior stays.
+        """A new network that has also learned from further rows: their counts are added, the prior stays.
 
-        The result is the one that fitting all rows at once gives. Only a fitted network has counts.
+        The result equals that of fitting all rows at once. Only a fitted network has counts.
+
+        Parameters
+        ----------
+        data : Table, data frame, mapping of columns
+            The further rows.
         """
         from bntk.learning.parameters import updated
 
@@ -369,33 +414,34 @@ class BayesianNetwork:
         Parameters
         ----------
         targets : str or sequence of str
-            The axes of the result, in this order. A target that is also given has the posterior that includes its own
-            finding: all mass on an observed state.
+            The variables to query, which are the axes of the result, in this order. The posterior of a target that
+            is also in ``given`` includes this evidence: all probability is on an observed state.
         given : mapping, optional
             For a variable: a state; a set, list or tuple of states, any of which it may be; or a mapping with a
-            likelihood for each state (virtual evidence). None and NaN say nothing.
+            likelihood for each state (virtual evidence). None and NaN are ignored.
         soft : mapping, optional
             For a variable: a likelihood for each state, as a mapping or as an array in the order of the states. Only
             ratios matter for posteriors.
         engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
-            "auto" is exact where that is within ``max_entries``, else loopy belief propagation. The others approximate,
-            by propagation, likelihood weighting or Gibbs sampling; ``report`` of the result says how it went. With
-            loopy propagation a joint distribution of several targets is found by the chain rule.
+            "exact" is exact inference. "auto" is the same where ``max_entries`` allows it, else "loopy". "loopy" is
+            loopy belief propagation, which finds a joint distribution of several targets by the chain rule.
+            "weighting" is likelihood weighting and "gibbs" Gibbs sampling. ``report`` of the result tells whether an
+            approximation converged, or how large its standard errors are.
         max_entries : int, optional
-            The clique entries that exact inference may run through, given the evidence; 2**31 by default, which takes a
-            few seconds. See :meth:`plan`.
+            The largest number of clique entries that exact inference may run through, given the evidence; 2**31 by
+            default, which takes a few seconds. See :meth:`plan`.
         **settings
-            Of an engine that approximates: ``damping``, ``max_iter``, ``tolerance``, ``schedule`` for "loopy"
+            Options of an approximate engine: ``damping``, ``max_iter``, ``tolerance``, ``schedule`` for "loopy"
             (:meth:`LoopyProgram.calibrate <bntk.inference.LoopyProgram.calibrate>`); ``n``, ``seed`` for "weighting";
             ``n``, ``seed``, ``burn_in``, ``chains``, ``thin`` for "gibbs" (:func:`bntk.inference.gibbs`).
 
         Raises
         ------
         ImpossibleEvidence
-            The evidence has probability zero; the message names findings that clash. In a large network only the part
-            that the targets depend on is looked at. Not every approximation can tell.
+            When the evidence has probability zero; the message names findings that contradict each other. In a large
+            network only the part that the targets depend on is checked. Not every approximation detects it.
         TooLargeError
-            Before anything large is allocated.
+            When exact inference would exceed ``max_entries``; raised before anything large is allocated.
 
         Examples
         --------
@@ -428,9 +474,21 @@ class BayesianNetwork:
 
         Parameters
         ----------
-        given, soft, engine, max_entries, **settings
-            As for :meth:`query`. The result of an engine that approximates has standard errors, or says whether it
-            converged (:class:`bntk.inference.Marginals`).
+        given : mapping, optional
+            Evidence: a state, several states or likelihoods per variable, see :meth:`query`.
+        soft : mapping, optional
+            Likelihoods per variable, see :meth:`query`.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            See :meth:`query`. The result of an approximate engine has standard errors, or tells whether it converged.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
+
+        Returns
+        -------
+        bntk.inference.Marginals
+            A mapping from names to distributions.
 
         Examples
         --------
@@ -454,7 +512,18 @@ class BayesianNetwork:
     ) -> float:
         """The probability of the evidence; with likelihoods, their expected product.
 
-        The parameters are those of :meth:`query`; Gibbs sampling has no probability of the evidence.
+        Parameters
+        ----------
+        given : mapping, optional
+            Evidence: a state, several states or likelihoods per variable, see :meth:`query`.
+        soft : mapping, optional
+            Likelihoods per variable, see :meth:`query`.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            See :meth:`query`. Gibbs sampling cannot compute the probability of evidence.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
 
         Examples
         --------
@@ -473,7 +542,7 @@ class BayesianNetwork:
         max_entries: int | None = None,
         **settings: Any,
     ) -> float:
-        """The log of :meth:`probability`; -inf when the evidence is impossible."""
+        """The logarithm of :meth:`probability`, with the same parameters; -inf when the evidence is impossible."""
         return self._conditioned(given, soft, engine, max_entries, settings).log_probability()
 
     def mpe(
@@ -485,13 +554,29 @@ class BayesianNetwork:
         max_entries: int | None = None,
         **settings: Any,
     ) -> Explanation:
-        """The most probable joint state of all variables that are not observed: the most probable explanation.
+        """The most probable explanation: the most probable joint state of all variables that are not observed.
 
-        It is a dict of states with ``probability`` and ``log_probability`` of all of them together given the evidence.
-        The states that are most probable one by one (:meth:`marginals`) need not go together.
+        The most probable state of each variable by itself (:meth:`marginals`) may differ from it.
 
-        The parameters are those of :meth:`query`. Loopy propagation is max-product here: its states are probable ones,
-        and the most probable ones without loops. Engines that sample have no explanation.
+        Parameters
+        ----------
+        given : mapping, optional
+            Evidence: a state, several states or likelihoods per variable, see :meth:`query`.
+        soft : mapping, optional
+            Likelihoods per variable, see :meth:`query`.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            See :meth:`query`. "loopy" is max-product propagation, which is exact in networks without loops. The engines
+            that sample cannot compute explanations.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
+
+        Returns
+        -------
+        bntk.inference.Explanation
+            A dict of states, with the attributes ``probability`` and ``log_probability``: that of all these states
+            together, given the evidence.
 
         Examples
         --------
@@ -514,7 +599,27 @@ class BayesianNetwork:
         """The most probable joint state of some variables, all others summed out (marginal MAP).
 
         Where other variables have to be summed out, the joint states of the targets are compared one by one, up to
-        2**24 of them. Targets that are observed are left out of the answer. The parameters are those of :meth:`query`.
+        2**24 of them.
+
+        Parameters
+        ----------
+        targets : str or sequence of str
+            The variables to maximise over; observed ones are left out of the result.
+        given : mapping, optional
+            Evidence: a state, several states or likelihoods per variable, see :meth:`query`.
+        soft : mapping, optional
+            Likelihoods per variable, see :meth:`query`.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            See :meth:`query`.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
+
+        Returns
+        -------
+        bntk.inference.Explanation
+            A dict of states, with the attributes ``probability`` and ``log_probability``.
 
         Examples
         --------
@@ -537,19 +642,24 @@ class BayesianNetwork:
         """The posterior of the targets once the belief about other variables has changed: Jeffrey's rule.
 
         Afterwards the posterior of each variable in ``beliefs`` *is* the distribution given there, while virtual
-        evidence (``soft``) only weighs what is known. For one variable x with the new distribution q the answer is
+        evidence (``soft``) only weights the states. For one variable x with the new distribution q the answer is
         the sum over x of P(targets | x, given) q(x). For several variables all beliefs hold at the same time: of the
         distributions with these marginals it is the one nearest to the old one (iterative proportional fitting).
 
         Parameters
         ----------
         targets : str or sequence of str
+            The variables to query.
         beliefs : mapping
             For a variable, a probability for each state: a mapping, or an array in the order of the states.
         given : mapping, optional
-            Evidence on other variables, as for :meth:`query`.
-        engine, max_entries, **settings
-            As for :meth:`query`; beliefs about several variables are fitted by exact inference alone.
+            Evidence on other variables, see :meth:`query`.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            See :meth:`query`. Beliefs about several variables need exact inference.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
 
         Examples
         --------
@@ -572,16 +682,17 @@ class BayesianNetwork:
         *,
         max_entries: int | None = None,
     ) -> Plan:
-        """What a query will cost and which engine will run it: cliques, table sizes, memory, operations.
+        """The cost of a query, and the engine that will run it: cliques, table sizes, memory, operations.
 
         Parameters
         ----------
         targets : str or sequence of str, optional
-            As for :meth:`query`; without, the plan is for :meth:`marginals`, :meth:`mpe` and whole tables.
+            The variables to query. Without any, the plan is for :meth:`marginals`, :meth:`mpe` and tables of rows.
         given : mapping, or names of the observed variables, optional
-            Evidence shrinks the tables: the plan says what is left of them beside what there is without.
+            The evidence, which makes tables smaller: the plan has their sizes with and without it.
         max_entries : int, optional
-            As for :meth:`query`. The plan of a network that is too large for exact inference says so.
+            The clique entries that exact inference may run through, see :meth:`query`. The plan tells whether it is
+            possible within this limit.
 
         Examples
         --------
@@ -622,27 +733,32 @@ class BayesianNetwork:
         max_entries: int | None = None,
         **settings: Any,
     ) -> pd.DataFrame:
-        """How much each variable that was not observed would tell about the target.
+        """The information that observing each further variable is expected to give about the target.
 
-        The value is the entropy of the target that observing the variable is expected to remove: their mutual
+        The value is the expected reduction of the target's entropy by observing the variable: their mutual
         information given the evidence, I(target; variable | given), in nats (Jensen and Nielsen 2007, chapter 11). It
         takes one calibration for each state of the target.
 
         Parameters
         ----------
         target : str
+            The variable of interest.
         given : mapping, optional
-            What is known, as for :meth:`query`.
+            Evidence, see :meth:`query`.
         candidates : iterable of str, optional
             The variables that could be observed; all others by default.
-        engine, max_entries, **settings
-            As for :meth:`query`; samples are too noisy for it.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            See :meth:`query`. The engines that sample are refused, since samples are too noisy.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
 
         Returns
         -------
         DataFrame
-            One row per variable, the most telling first, with the columns ``information`` and ``share``, the part of
-            the target's entropy that it would remove.
+            One row per variable, the most informative first, with the columns ``information`` and ``share``, its part
+            of the target's entropy.
 
         Examples
         --------
@@ -668,22 +784,27 @@ class BayesianNetwork:
         max_entries: int | None = None,
         **settings: Any,
     ) -> pd.DataFrame:
-        """How much each finding has moved the posterior of the target, all others being known.
+        """The effect of each finding on the posterior of the target, given all other findings.
 
         Parameters
         ----------
         target : str
+            The variable of interest.
         given : mapping
-            The findings, as for :meth:`query`.
-        engine, max_entries, **settings
-            As for :meth:`query`; samples are too noisy for it.
+            The findings, see :meth:`query`.
+        engine : {"exact", "auto", "loopy", "weighting", "gibbs"}
+            See :meth:`query`. The engines that sample are refused, since samples are too noisy.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
 
         Returns
         -------
         DataFrame
-            One row per finding, the most relevant first, with the columns ``finding``, ``divergence`` (of Kullback and
-            Leibler, in nats, of the posterior from the one without this finding) and ``change`` (the largest change of
-            a probability).
+            One row per finding, the most relevant first, with the columns ``finding``, ``divergence`` (the
+            Kullback-Leibler divergence, in nats, of the posterior from the one without this finding) and ``change``
+            (the largest change of a probability).
 
         Examples
         --------
@@ -709,18 +830,20 @@ class BayesianNetwork:
         entry: State,
         parents: Mapping[str, State] | None = None,
     ) -> Sensitivity:
-        """How a posterior depends on one entry of one table, the rest of its row changing in proportion.
+        """A posterior as a function of one entry of one table, the rest of its row changing in proportion.
 
         Both P(target = state, given) and P(given) are linear in the entry (Coupé and van der Gaag 2002), so that two
-        calibrations, with the entry at 0 and at 1, tell all. Where the entry is 1 at present, the others have no
-        proportions and share the rest equally.
+        calibrations, with the entry at 0 and at 1, determine the function. Where the entry is 1 at present, the others
+        have no proportions and share the rest equally.
 
         Parameters
         ----------
-        target, state
-            P(target = state | given) is the posterior in conditioned.
+        target : str
+            The variable of the posterior P(target = state | given).
+        state : state
+            Its state.
         given : mapping, optional
-            As for :meth:`query`.
+            Evidence, see :meth:`query`.
         table : str
             The variable whose table has the entry.
         entry : state
@@ -744,7 +867,16 @@ class BayesianNetwork:
         """The derivative of a posterior with respect to every entry of every table, as :meth:`sensitivity` defines it.
 
         All come from two calibrations, by dP(given) / dtheta = P(child, parents, given) / theta. Entries that are 0 or
-        1 are left out: what the evidence says about an impossible state cannot be read off the posterior.
+        1 are left out, since the derivative at them cannot be computed from the posterior.
+
+        Parameters
+        ----------
+        target : str
+            The variable of the posterior P(target = state | given).
+        state : state
+            Its state.
+        given : mapping, optional
+            Evidence, see :meth:`query`.
 
         Returns
         -------
@@ -767,9 +899,9 @@ class BayesianNetwork:
         return sensitivities(self._conditioned(given, None, "exact", None, {}), target, state)
 
     def do(self, interventions: Mapping[str, Any]) -> BayesianNetwork:
-        """The network in which some variables are set from outside, whatever their parents (Pearl's do-operator).
+        """The network after an intervention that sets some variables, whatever their parents (Pearl's do-operator).
 
-        The arcs into these variables are cut, and their tables put all mass on the state. So
+        The arcs into these variables are removed, and their tables put all probability on the state. So
         ``bn.do({"x": "yes"}).query("y")`` is P(y | do(x = yes)).
 
         Parameters
@@ -779,7 +911,7 @@ class BayesianNetwork:
 
         Examples
         --------
-        Seeing the sprinkler on makes a clouded sky unlikely; turning it on says nothing about the sky.
+        Observing that the sprinkler is on makes a clouded sky unlikely; turning it on has no effect on the sky.
 
         >>> import bntk
         >>> bn = bntk.datasets.sprinkler()
@@ -804,7 +936,13 @@ class BayesianNetwork:
         return pd.concat([_tidy(cpt) for cpt in self._cpts], ignore_index=True)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a file; the suffix says which format, ``.gz`` after it compresses. See :func:`bntk.io.save`."""
+        """Write the network to a file, in the format that its suffix names; see :func:`bntk.io.save`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is replaced if it exists; ``.gz`` after the suffix compresses.
+        """
         from bntk.io import save
 
         save(self, path)
@@ -823,8 +961,26 @@ class BayesianNetwork:
     ) -> Any:
         """Draw the network; with evidence, the posterior of every variable as bars inside its node.
 
-        See :func:`bntk.viz.plot_network`: ``target`` and ``highlight`` colour nodes, ``strengths="mi"`` or bootstrap
-        strengths set the width of arcs. Returns matplotlib Axes.
+        Parameters
+        ----------
+        given : mapping of variable to finding, optional
+            Evidence, see :meth:`query`. Its nodes are grey; ``{}`` shows the marginals.
+        target, highlight : str or iterable of str
+            Nodes to colour: class variables, and others.
+        strengths : "mi", mapping of (parent, child) to number, or bootstrap strengths, optional
+            Strong arcs are drawn wide, see :func:`bntk.viz.plot_network`.
+        bars : bool or iterable of str, optional
+            Which nodes have bars: by default all if there is evidence, else none.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure of the size that the network needs.
+        title : str, optional
+            The title of the picture.
+        layout : {"auto", "layered", "graphviz"}
+            How nodes are placed, see :func:`bntk.viz.plot_dag`.
+
+        Returns
+        -------
+        matplotlib Axes
 
         Examples
         --------
@@ -912,7 +1068,7 @@ def _as_cpt(local: LocalDistribution) -> CPT:
 
 
 def _ordered_cpts(dag: DAG, cpts: Iterable[LocalDistribution] | Mapping[str, LocalDistribution]) -> tuple[CPT, ...]:
-    """One table a node, in node order, after checking that families and states agree."""
+    """One table per node, in node order, after checking that families and states agree."""
     by_name: dict[str, CPT] = {}
     for local in cpts.values() if isinstance(cpts, Mapping) else cpts:
         cpt = _as_cpt(local)

@@ -13,7 +13,7 @@ from bntk.errors import NetworkError
 
 
 class NoisyMax:
-    """Noisy-MAX: each parent alone would raise the child to some state; the child takes the highest of them.
+    """Noisy-MAX: each parent by itself raises the child to some state, and the child takes the highest of them.
 
     With the states of the child in ascending order, the first meaning "absent", and independent causes,
 
@@ -31,7 +31,7 @@ class NoisyMax:
         For each parent a matrix of shape ``(r_parent, r_child)``: the distribution of the child if this parent
         were the only cause. A parent's "absent" state usually has the row ``[1, 0, ..., 0]``.
     leak : array_like, optional
-        Distribution of the child when no parent acts; by default surely the first state.
+        Distribution of the child when no parent acts; by default the first state has probability one.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class NoisyMax:
 
 
 class NoisyOr(NoisyMax):
-    """Noisy-OR: each present parent alone turns the child on with some probability.
+    """Noisy-OR: each parent that is present turns the child on with some probability, independently of the others.
 
         P(child off | parents) = (1 - leak) * prod over present parents i of (1 - p_i)
 
@@ -80,7 +80,7 @@ class NoisyOr(NoisyMax):
     child : Variable
         With two states, off and on.
     probabilities : mapping of Variable to float
-        For each parent, the probability that it alone turns the child on.
+        For each parent, the probability that it turns the child on by itself.
     leak : float
         Probability that the child is on when no parent is.
 

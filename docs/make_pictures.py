@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
+
+import networkx as nx
 
 import bntk
 from bntk.viz.comparison import comparison_scene
-from bntk.viz.network import network_scene
+from bntk.viz.network import dag_scene, network_scene
 from bntk.viz.scene import Scene
 from bntk.viz.svg import to_svg
 
@@ -27,7 +31,28 @@ def scenes() -> dict[str, tuple[Scene, str]]:
             "A tree-augmented naive Bayes classifier of wines, arcs as wide as they are strong",
         ),
         "comparison": (comparison_scene(learned, asia), "A learned structure against the true one"),
+        "rooms": (dag_scene(rooms()), "The packages of bntk; an arrow leads from a package to one that uses it"),
     }
+
+
+def rooms() -> bntk.DAG:
+    """The packages and modules at the top of bntk; an arc leads to each that uses another.
+
+    Read off the sources, in the order of the contract of imports: what lower layers import when they are called, to
+    forward to an upper one, does not count, and neither do arcs that follow from others.
+    """
+    root = Path(bntk.__file__).parent
+    contract = tomllib.loads((root.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = contract["tool"]["importlinter"]["contracts"][0]["layers"][::-1]
+    level = {name.strip().removeprefix("bntk."): k for k, layer in enumerate(layers) for name in layer.split("|")}
+    names = [name for name in level if not name.startswith("_") and name not in ("errors", "noisy", "demo")]
+    uses: set[tuple[str, str]] = set()
+    for path in root.rglob("*.py"):
+        user = path.relative_to(root).parts[0].removesuffix(".py")
+        for used in re.findall(r"(?:from|import) bntk\.(\w+)", path.read_text(encoding="utf-8")):
+            if {user, used} <= {*names} and level[used] < level[user]:
+                uses.add((used, user))
+    return bntk.DAG(names, nx.transitive_reduction(nx.DiGraph(uses)).edges)
 
 
 def wine_tan() -> bntk.TAN:

@@ -1,7 +1,7 @@
 """Bayesian network classifiers: scikit-learn estimators, each a space, a score and a search of the core.
 
-The classes in the modules of this package and of ``multidim`` that declare a ``name`` are its classifiers; nothing else
-lists them.
+The classes in the modules of this package, of ``composed`` and of ``multidim`` that declare a ``name`` are its
+classifiers; nothing else lists them.
 """
 
 from typing import TYPE_CHECKING, Any

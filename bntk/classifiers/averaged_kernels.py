@@ -241,7 +241,7 @@ def add_members(
     """Add all members' joint probabilities to those of some rows, as ``sums * exp(tops)``, shape (K, rows).
 
     Rows are taken context by context: the line of a context is turned into sums over groups of features once, for all
-    its rows, which then need one look-up a group instead of one a feature.
+    its rows, which then need one look-up per group instead of one per feature.
 
     Contexts that are not open do not take part, nor do members with a missing superparent unless ``sum_out``;
     ``weight`` gets the weight of the members that took part in each row.
@@ -256,10 +256,10 @@ def add_members(
             continue
         n_contexts = first_contexts[m + 1] - first_contexts[m]
         begins = np.empty(n_contexts + 2, dtype=np.int64)
-        n_holes = sort_rows(codes, start, parents[m], cards, contexts, begins, order)
-        holes = order[n_rows - n_holes :]
+        n_incomplete = sort_rows(codes, start, parents[m], cards, contexts, begins, order)
+        incomplete = order[n_rows - n_incomplete :]
         if sum_out:
-            for row in holes:
+            for row in incomplete:
                 weight[row] += weights[m]
         for context in range(n_contexts):
             at = first_contexts[m] + context
@@ -268,10 +268,10 @@ def add_members(
                 continue
             for row in rows:
                 weight[row] += weights[m]
-            if sum_out and n_holes:
+            if sum_out and n_incomplete:
                 for k in range(rows.size):  # assigning a slice would bring in the text of an error, slow to compile
                     chosen[k] = rows[k]
-                more = agreeing(codes, start, parents[m], cards, context, holes, chosen[rows.size :])
+                more = agreeing(codes, start, parents[m], cards, context, incomplete, chosen[rows.size :])
                 rows = chosen[: rows.size + more.size]
             if rows.size:
                 for c in range(n_classes):

@@ -73,7 +73,7 @@ class RowReader(ClassifierMixin, BaseEstimator):
 
         What is read back predicts, explains and goes on learning (``partial_fit``) exactly as before. If writing fails,
         a file of that name stays as it was. A parameter that a file cannot hold, such as a score of your own, is left
-        out if only ``fit`` needs it; ``fit`` then asks for it. An estimator of another package inside the classifier
+        out if only ``fit`` needs it; ``fit`` then requires it. An estimator of another package inside the classifier
         is refused, and so is a class of your own without a ``name``.
 
         Parameters
@@ -295,7 +295,7 @@ class BayesClassifier(RowReader):
         return TableCounter(Table._make(both, variables), weights)
 
     def _with_class_prior(self, cpt: CPT) -> CPT:
-        """The class's table with the probabilities that ``class_prior`` asks for, and the counts it has."""
+        """The class's table with the probabilities that ``class_prior`` sets, and the counts it has."""
         chosen = self.class_prior
         if isinstance(chosen, str) and chosen == "empirical":
             return cpt
@@ -507,7 +507,7 @@ class NetworkClassifier(BayesClassifier):
         self._hold(updated(self.network_, counter))
 
     def _hold(self, network: BayesianNetwork) -> None:
-        """Take a fitted network, with the class prior that is asked for."""
+        """Take a fitted network, with the class prior that ``class_prior`` sets."""
         *others, last = network.cpts
         self.network_ = network._with_cpts([*others, self._with_class_prior(last)])
 

@@ -41,7 +41,7 @@ class Density(Protocol):
 def fit_densities(
     continuous: Mapping[str, str], numbers: Floats, classes: Ints, n_classes: int, weights: Floats | None, prior: Prior
 ) -> tuple[Density, ...]:
-    """One density for each kind that is asked for."""
+    """One density for each kind that is needed."""
     found: list[Density] = []
     for kind, columns in _columns_by_kind(continuous):
         if kind == "multinomial":
@@ -55,7 +55,7 @@ def fit_densities(
 
 
 def check_densities(densities: Sequence[Any], continuous: Mapping[str, str], n_classes: int) -> None:
-    """Refuse densities, read from a file, other than those that the features ask for."""
+    """Refuse densities, read from a file, other than those that the features need."""
     expected = _columns_by_kind(continuous)
     if [type(density) for density in densities] != [_KINDS[kind] for kind, _ in expected]:
         raise DataError("the densities are not those of the continuous features")

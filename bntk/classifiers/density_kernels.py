@@ -1,7 +1,7 @@
 """Kernels of densities. They trust their arguments.
 
-Numbers have one row a feature, log densities one row a class, so that the innermost loops run over neighbours. NaN is a
-missing number.
+Numbers have one row per feature, log densities one row per class, so that the innermost loops run over neighbours. NaN
+is a missing value.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-decorators, no-check-untyped-defs

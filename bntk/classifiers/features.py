@@ -38,7 +38,7 @@ Codes = NDArray[Any]
 
 
 class Rows(NamedTuple):
-    """Rows of X, read: a table of the discrete features, and the numbers (a row each) of the continuous ones."""
+    """Rows of X, read: a table of the discrete features, and an array of the continuous ones, one row per feature."""
 
     table: Table
     numbers: Floats
@@ -346,7 +346,7 @@ def _warn_of_many(n_labels: int, n_rows: int) -> None:
 
 
 def _check_kind(labels: NDArray[Any]) -> None:
-    """scikit-learn's check that labels are discrete; what it asks about rows does not matter for distinct labels."""
+    """scikit-learn's check that labels are discrete; what it checks about rows does not matter for distinct labels."""
     try:
         check_classification_targets(labels[:20])
         if labels.dtype.kind == "f":

@@ -61,7 +61,7 @@ class SemiNaiveBayes(StepwiseClassifier):
 
     def _default_score(self, counter: TableCounter) -> Score:
         if isinstance(self.search, str) and self.search == "filter":
-            return BIC(missing="average")  # with missing cells it is misled less
+            return BIC(missing="average")  # with missing values it is misled less
         return super()._default_score(counter)
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:

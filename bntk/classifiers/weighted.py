@@ -134,7 +134,7 @@ def _log_marginal(counts: NDArray[Any], alpha: float | Floats) -> float:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _WeightedNaiveBayes(_DiscreteNaiveBayes):
-    """Naive Bayes with one weight a feature, which are found once, by the first rows."""
+    """Naive Bayes with one weight per feature; the weights are found once, from the first rows."""
 
     _state: ClassVar[dict[str, Any]] = {"weights_": Any}  # a Series
 

@@ -1,4 +1,4 @@
-"""The ``bntk`` command: one short module a command; ``options``, ``inputs`` and ``output`` are shared."""
+"""The ``bntk`` command: one short module per command; ``options``, ``inputs`` and ``output`` are shared."""
 
 from __future__ import annotations
 

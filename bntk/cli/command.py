@@ -1,4 +1,4 @@
-"""What a command is: its name, its help with examples that run, its options, and what it does."""
+"""The description of a command: its name, its help with examples, its options, and the function that runs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bntk.errors import BntkError
 
 @dataclass(frozen=True)
 class Example:
-    """A line for the terminal, and what it does; the tests run every one."""
+    """A command line with a description; the tests run every one."""
 
     what: str
     line: str
@@ -23,7 +23,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Command:
-    """One command of ``bntk``; ``words`` are the names of what has to follow it."""
+    """One command of ``bntk``; ``words`` are the names of its positional arguments."""
 
     name: str
     words: str

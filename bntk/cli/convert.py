@@ -13,7 +13,7 @@ from bntk.cli.output import check_can_be_written, note, suffix_of
 
 def _add_options(parser: ArgumentParser) -> None:
     add_network(parser)
-    parser.add_argument("output", metavar="OUT", help="the suffix says which format; a file there is replaced")
+    parser.add_argument("output", metavar="OUT", help="in the format of its suffix; a file there is replaced")
 
 
 def _run(options: Namespace) -> None:

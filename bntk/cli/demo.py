@@ -1,4 +1,4 @@
-"""``bntk demo``: what the package can do, on embedded data."""
+"""``bntk demo``: a tour of the package on embedded data."""
 
 from __future__ import annotations
 

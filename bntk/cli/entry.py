@@ -20,12 +20,12 @@ from bntk.errors import BntkError
 #: The commands, in the order in which one meets them; each is in the module of its name.
 COMMANDS = {
     "demo": "learn from embedded data, compare, draw a picture",
-    "info": "what a file is: network, classifier or rows",
+    "info": "describe a file: network, classifier or rows",
     "learn": "learn a network, or a classifier, from rows",
     "fit": "learn the tables of a network whose structure is known",
     "evaluate": "cross-validate one or several classifiers",
     "predict": "label rows with a classifier or a network",
-    "query": "ask a network: posteriors, most probable states",
+    "query": "query a network: posteriors, most probable states",
     "plot": "draw a network",
     "convert": "write a network in another file format",
     "sample": "draw rows from a network",
@@ -36,14 +36,14 @@ EXAMPLES = (
     Example("rows to learn from, drawn from an embedded network", "bntk sample asia -o asia.csv"),
     Example("a trained classifier is one file ...", "bntk learn asia.csv --target dysp --model tan -o dysp.json"),
     Example("... that labels other rows", "bntk predict dysp.json new.csv -o labels.csv"),
-    Example("ask a network", "bntk query asia lung --given xray=yes smoke=yes"),
+    Example("query a network", "bntk query asia lung --given xray=yes smoke=yes"),
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code.
 
-    0 is fine; 1 an error in data or files, which is told in one line on standard error; 2 wrong usage; 130 an
+    0 is success; 1 an error in data or files, which is reported in one line on standard error; 2 wrong usage; 130 an
     interrupt by Ctrl-C. ``--debug``, or a variable ``BNTK_DEBUG`` in the environment, raises errors as they are.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -81,7 +81,7 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     whole = _Parser(
         prog="bntk",
         description="Bayesian networks and Bayesian network classifiers at the command line.",
-        epilog=examples_text(EXAMPLES) + "\n\nbntk COMMAND --help tells more, with examples.",
+        epilog=examples_text(EXAMPLES) + "\n\nSee bntk COMMAND --help for the options and examples of a command.",
         formatter_class=_Formatter,
         allow_abbrev=False,
     )

@@ -42,7 +42,7 @@ MULTI_METRICS = ("global-accuracy", "mean-accuracy", "jaccard", "f1-macro", "f1-
 
 @dataclass
 class Outcome:
-    """What cross-validation says of one model: for each fold, measures and seconds."""
+    """The result of cross-validation for one model: measures and seconds of each fold."""
 
     name: str
     folds: dict[str, list[float]] = field(default_factory=dict)
@@ -57,7 +57,7 @@ def _add_options(parser: ArgumentParser) -> None:
     group.add_argument("--model", type=model, nargs="+", help="one or several, see above (default tan, or mdbnc)")
     group = parser.add_argument_group("the evaluation")
     group.add_argument("--folds", type=positive, default=10, help="default 10")
-    group.add_argument("--repeats", type=positive, default=1, help="how often, each with other folds (default 1)")
+    group.add_argument("--repeats", type=positive, default=1, help="how many times, each with other folds (default 1)")
     known = (*METRICS, *MULTI_METRICS)
     group.add_argument(
         "--metrics", type=one_of(known), nargs="+", help=f"of {', '.join(known)}; the first one compares"
@@ -133,7 +133,7 @@ def cross_validate(
     bar = tqdm(total=len(models) * len(splits), unit="fit", disable=not shows_progress(options), leave=False)
     X, Y = training.X, training.Y
     with bar, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenStateWarning)  # a rare state may be in one fold alone
+        warnings.simplefilter("ignore", UnseenStateWarning)  # a rare state may be in one fold only
         for train, test in splits:
             for name, classifier in models.items():
                 bar.set_description(name)

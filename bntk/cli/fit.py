@@ -104,7 +104,7 @@ COMMAND = Command(
             "the tables of an embedded network, learned anew", "bntk fit asia asia.csv --prior bdeu:1 -o fitted.json"
         ),
         Example("a structure in words", "bntk fit 'smoke -> lung -> xray; smoke -> bronc' asia.csv -o small.bif"),
-        Example("rows with missing cells", "bntk fit asia holes.csv --missing em --prior 1 -o fitted.json"),
+        Example("rows with missing values", "bntk fit asia incomplete.csv --missing em --prior 1 -o fitted.json"),
     ),
     _add_options,
     _run,

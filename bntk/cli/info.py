@@ -1,4 +1,4 @@
-"""``bntk info``: what a file is: a network, a classifier, or rows."""
+"""``bntk info``: a description of a network, a classifier, or a file of rows."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _tell_classifier(options: Namespace, classifier: Any) -> None:
 
 
 def classifier_text(document: dict[str, Any], more: Sequence[tuple[str, Any]] = ()) -> str:
-    """What a classifier is, for people; for learn, too, which has more to tell."""
+    """The description of a classifier as text; ``bntk learn`` adds more lines."""
     targets = [f"{name} ({shortened(labels)})" for name, labels in document["targets"].items()]
     in_use, arcs = document["features_in_use"], document["arcs"]
     return facts(
@@ -163,12 +163,12 @@ def _cut(text: str, n: int) -> str:
 COMMAND = Command(
     "info",
     "FILE",
-    "Tell what a file is. Of a network: variables, states, parents, parameters, and the largest clique, on which the "
+    "Describe a file. Of a network: variables, states, parents, parameters, and the largest clique, on which the "
     "cost of exact inference depends. Of a classifier: model, target, features, structure. Of rows: the columns, their "
-    "kinds and states, and the cells that are missing.",
+    "kinds and states, and the number of missing values.",
     (
         Example("an embedded network", "bntk info asia"),
-        Example("a file of rows in which ? is a missing cell", "bntk info asia.csv --na ?"),
+        Example("a file of rows in which ? is a missing value", "bntk info asia.csv --na ?"),
         Example("a classifier, for a program", "bntk info dysp.json --json"),
     ),
     _add_options,

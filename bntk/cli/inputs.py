@@ -1,4 +1,4 @@
-"""What the command reads: rows, networks, classifiers, structures, evidence; with the names of what is not there."""
+"""The inputs of the command: rows, networks, classifiers, structures, evidence. Unknown names are refused by name."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _read(options: Namespace) -> list[CodedColumn]:
         return _read_standard_input(settings)
     if suffix_of(source) not in DATA_SUFFIXES:
         raise DataError(
-            f"{source}: the suffix tells no format of rows; the known ones are {', '.join(DATA_SUFFIXES)}, and - is "
+            f"{source}: the suffix is no format of rows; the known ones are {', '.join(DATA_SUFFIXES)}, and - is "
             "CSV from standard input"
         )
     try:

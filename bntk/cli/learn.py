@@ -171,7 +171,7 @@ def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
         raise UsageError(f"--missing {options.missing} is for classifiers; for networks: available, drop, em")
     with warnings.catch_warnings():
         if rows.has_missing.any():
-            warnings.filterwarnings("ignore", ".*missing cells.*", BntkWarning)  # said here, in words of options
+            warnings.filterwarnings("ignore", ".*missing values.*", BntkWarning)  # said here, in words of options
             if options.missing is None:
                 note(
                     "some values are missing, and scores favour parents that have some; --missing em (slower) or "
@@ -185,7 +185,7 @@ def _complete(rows: Table, source: str) -> Table:
     if not complete.n_rows:
         raise DataError(f"no row of {source} is complete; take --missing em")
     if complete.n_rows < rows.n_rows:
-        note(f"{rows.n_rows - complete.n_rows:,} of {rows.n_rows:,} rows have missing cells and are left out")
+        note(f"{rows.n_rows - complete.n_rows:,} of {rows.n_rows:,} rows have missing values and are left out")
     return complete
 
 
@@ -248,11 +248,11 @@ COMMAND = Command(
             "a network, by BIC, at most two parents", "bntk learn asia.csv --score bic --max-parents 2 -o found.bif"
         ),
         Example(
-            "with what is known beforehand",
+            "with prior knowledge about the arcs",
             "bntk learn asia.csv --required 'smoke->lung' --tiers asia,smoke tub,lung,bronc,either xray,dysp",
         ),
         Example(
-            "numbers cut into intervals, missing cells by EM",
+            "numbers cut into intervals, missing values by EM",
             "bntk learn measured.csv --numeric frequency --missing em",
         ),
         Example("two classes at once", "bntk learn asia.csv --target lung,bronc --model mdbnc -o both.json"),

@@ -1,4 +1,4 @@
-"""Classifiers from their names and options on the command line, and what can be said about them."""
+"""Classifiers from their names and options on the command line, and their descriptions."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _classifier(
 def _parameters(
     spec: ModelSpec, kind: Any, shared: dict[str, Any], seed: int, used: set[str]
 ) -> tuple[dict[str, Any], set[str]]:
-    """What a classifier is made with, and all that it could be made with."""
+    """The parameters given for a classifier, and all that it has."""
     known = set(kind().get_params(deep=False))
     given = {SHARED.get(name, name): value for name, value in spec.options.items()}  # fan:score=bic is its criterion
     for name in given:
@@ -162,7 +162,7 @@ def features_of(classifier: Any) -> list[str]:
 
 
 def describe(classifier: Any) -> dict[str, Any]:
-    """What a fitted classifier is: the keys that ``info`` and ``learn`` share."""
+    """A description of a fitted classifier: the keys that ``info`` and ``learn`` share."""
     network = getattr(classifier, "network_", None)
     in_use = getattr(classifier, "features_in_use_", None)
     return {

@@ -50,7 +50,7 @@ def add_network(parser: ArgumentParser, name: str = "network") -> None:
 
 
 def add_data(parser: ArgumentParser) -> None:
-    """A file of rows, and how it is to be read."""
+    """A file of rows, and options of reading it."""
     parser.add_argument(
         "data", metavar="DATA", help="rows with a header: .csv .tsv .txt .arff .parquet, also .gz; - is standard input"
     )
@@ -58,12 +58,12 @@ def add_data(parser: ArgumentParser) -> None:
 
 
 def add_data_options(parser: ArgumentParser) -> None:
-    """How a file of rows is to be read."""
+    """Options of reading a file of rows."""
     group = parser.add_argument_group("how rows are read")
     group.add_argument(
-        "--na", metavar="TEXT,...", type=names, default=(), help="more ways to write a missing cell, as --na NA,?"
+        "--na", metavar="TEXT,...", type=names, default=(), help="further texts that mean a missing value, as --na NA,?"
     )
-    group.add_argument("--sep", metavar="CHARACTER", help="between the cells of a CSV file (default: it is found out)")
+    group.add_argument("--sep", metavar="CHARACTER", help="the separator of a CSV file (default: guessed)")
     group.add_argument("--ignore", metavar="COLUMN,...", type=names, default=(), help="columns to leave out")
 
 
@@ -76,9 +76,9 @@ def add_target(parser: ArgumentParser, *, required: bool = False) -> None:
 
 
 def add_evidence(parser: ArgumentParser) -> None:
-    """What is known about variables."""
+    """Evidence about variables."""
     parser.add_argument(
-        "--given", metavar="NAME=STATE", nargs="+", default=[], help="what is observed; NAME=A,B means one of the two"
+        "--given", metavar="NAME=STATE", nargs="+", default=[], help="evidence; NAME=A,B means one of the two"
     )
     parser.add_argument(
         "--soft", metavar="NAME=NUMBERS", nargs="+", default=[],
@@ -87,14 +87,14 @@ def add_evidence(parser: ArgumentParser) -> None:
 
 
 def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
-    """What a model is and how it is learned; shared by learn and evaluate."""
+    """Options of models and of learning them, shared by learn and evaluate."""
     group = parser.add_argument_group("the model")
-    group.add_argument("--score", type=score, help=f"what makes a structure good: {_listed(SCORES)}; bdeu:10 sets ess")
+    group.add_argument("--score", type=score, help=f"the score of structures: {_listed(SCORES)}; bdeu:10 sets ess")
     searches = ("auto", *SEARCHES)
-    group.add_argument("--search", type=one_of(searches), help=f"how it is looked for: {_listed(searches)}")
-    group.add_argument("--max-parents", type=natural, metavar="K", help="the most parents of a variable")
+    group.add_argument("--search", type=one_of(searches), help=f"the search for a structure: {_listed(searches)}")
+    group.add_argument("--max-parents", type=natural, metavar="K", help="the largest number of parents of a variable")
     group.add_argument(
-        "--prior", type=prior, help="of the probabilities: mle, a number for each cell, bdeu:ESS, or backoff"
+        "--prior", type=prior, help="the prior of the probabilities: mle, a number for each cell, bdeu:ESS, or backoff"
     )
     group.add_argument(
         "--numeric", type=one_of(NUMERIC), help=f"how columns of numbers are modelled: {_listed(NUMERIC)}"
@@ -183,7 +183,7 @@ class BDeuSpec:
 
 
 def made(value: Any) -> Any:
-    """What an option stands for."""
+    """The value that an option stands for."""
     return value.make() if isinstance(value, (ScoreSpec, BDeuSpec)) else value
 
 

@@ -1,4 +1,4 @@
-"""What the command writes: tables or JSON to standard output, notes to standard error, files in one step."""
+"""The outputs of the command: tables or JSON to standard output, notes to standard error, files in one step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def one_line(text: str) -> str:
 
 
 def note(text: str) -> None:
-    """Tell something that is not a result; the way that warnings of the library go, too."""
+    """Write a note to standard error, as warnings of the library are written."""
     warnings.warn(text, BntkWarning, stacklevel=2)
 
 
@@ -68,7 +68,7 @@ def shows_progress(options: Namespace) -> bool:
 
 
 def emit(options: Namespace, document: dict[str, Any], text: Callable[[], str]) -> None:
-    """Print a result: the document as JSON if that is asked for, else the text."""
+    """Print a result: the document as JSON with ``--json``, else the text."""
     print(json_text(document) if options.json else text())
 
 
@@ -103,7 +103,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def facts(pairs: Sequence[tuple[str, Any]]) -> str:
-    """Names and values, a line each; those without a value are left out."""
+    """Names and values, one per line; those without a value are left out."""
     shown = [(name, cell(value)) for name, value in pairs if value is not None]
     width = max((len(name) for name, _ in shown), default=0)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in shown)

@@ -21,7 +21,7 @@ def _add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--bars", action="store_true", help="bars also without evidence")
     parser.add_argument("--target", metavar="NAME,...", type=names, default=(), help="variables in another colour")
     parser.add_argument("--title", help="a line above the picture")
-    parser.add_argument("--dpi", type=positive, default=150, help="dots an inch of a .png (default 150)")
+    parser.add_argument("--dpi", type=positive, default=150, help="dots per inch of a .png (default 150)")
     add_output(parser, "the picture: .png, .svg or .pdf", required=True)
 
 
@@ -37,7 +37,7 @@ def _run(options: Namespace) -> None:
         evidence = given(network, options.given)
         axes = network.plot(given=evidence if evidence or options.bars else None, **settings)
     elif options.given or options.bars:
-        raise UsageError("--given and --bars need a network; a structure alone has no probabilities")
+        raise UsageError("--given and --bars need a network; a structure has no probabilities")
     else:
         axes = dag.plot(**settings)
     write_file(options.output, _drawn(axes.figure, Path(options.output).suffix.lower()[1:], options.dpi))

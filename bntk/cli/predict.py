@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said about one class variable: a label for each row, and the probabilities of all labels."""
+    """The predictions of one class variable: a label for each row, and the probabilities of all labels."""
 
     target: str
     classes: list[Any]
@@ -35,7 +35,7 @@ class Answer:
 def _add_options(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="the file of a classifier, or a network (with --target)")
     add_data(parser)
-    parser.add_argument("--target", metavar="NAME", type=names, default=(), help="for a network: what to predict")
+    parser.add_argument("--target", metavar="NAME", type=names, default=(), help="for a network: the class variable")
     parser.add_argument("--proba", action="store_true", help="also the probability of each class")
     parser.add_argument(
         "--costs",
@@ -98,7 +98,7 @@ def _first(probabilities: Any) -> Any:
 
 def _by_network(network: Any, data: Data, options: Namespace) -> list[Answer]:
     if not options.target:
-        raise UsageError(f"{options.model} is a network: say with --target NAME what to predict")
+        raise UsageError(f"{options.model} is a network: name the variable to predict with --target NAME")
     check_names(options.target, network.names, NO_VARIABLE)
     evidence = [name for name in network.names if name not in options.target]
     rows = rows_for(network, data, shared_columns(data, evidence, options.model))
@@ -107,7 +107,7 @@ def _by_network(network: Any, data: Data, options: Namespace) -> list[Answer]:
         states = list(network.variable(target).states)
         p = network.posterior(rows, target).to_numpy()
         costs = _costs(options.costs, states)
-        known = np.where(np.isnan(p), 1 / len(states), p)  # a row that is impossible says nothing
+        known = np.where(np.isnan(p), 1 / len(states), p)  # an impossible row gives no information
         best = known.argmax(axis=1) if costs is None else (known @ costs).argmin(axis=1)
         answers.append(Answer(target, states, [states[k] for k in best], p))
     return answers
@@ -147,7 +147,7 @@ def _costs(path: str | None, states: Sequence[Any]) -> NDArray[np.float64] | Non
 
 
 def _accuracy(answer: Answer, data: Data) -> float | None:
-    """The share of labels that are right, where the data have the true classes; a note tells it."""
+    """The share of correct labels, where the data have the true classes; it is written as a note."""
     if answer.target not in data.columns:
         return None
     from bntk.data.variable import Variable
@@ -196,8 +196,8 @@ COMMAND = Command(
     "predict",
     "MODEL DATA",
     "Label rows, in their order: with a classifier that bntk learn has saved, or with any network and a --target. "
-    "Missing cells, and whole columns that are missing, are summed out. If the rows have the class already, standard "
-    "error tells how often the labels are right.",
+    "Missing values, and columns that are missing altogether, are summed out. If the rows have the class already, the "
+    "share of correct labels is written to standard error.",
     (
         Example("labels to a file", "bntk predict dysp.json new.csv -o labels.csv"),
         Example(

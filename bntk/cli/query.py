@@ -28,7 +28,7 @@ def _add_options(parser: ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--mpe", action="store_true", help="the most probable joint state of the targets, or of all")
     how.add_argument("--probability", action="store_true", help="how probable the evidence is")
-    parser.add_argument("--engine", choices=ENGINES, default="exact", help="what computes the answer (exact)")
+    parser.add_argument("--engine", choices=ENGINES, default="exact", help="how the answer is computed (default exact)")
     add_json(parser)
 
 
@@ -53,7 +53,7 @@ def _run(options: Namespace) -> None:
 
 def _tell_probability(options: Namespace, network: BayesianNetwork, evidence: dict[str, Any]) -> None:
     if options.targets:
-        raise UsageError("--probability is about the evidence alone; leave out the targets, or put them into --given")
+        raise UsageError("--probability is about the evidence only; leave out the targets, or put them into --given")
     log_p = network.log_probability(**evidence, engine=options.engine)
     p = math.exp(log_p)
     emit(options, {**evidence, "probability": p, "log_probability": log_p}, lambda: f"{p:.10g}")
@@ -88,7 +88,7 @@ def _tell_marginals(options: Namespace, found: Mapping[str, Distribution], evide
 COMMAND = Command(
     "query",
     "NETWORK [TARGET ...]",
-    "The probability of variables given what is observed: of one variable, of several jointly, or of each one by "
+    "The probability of variables given evidence: of one variable, of several jointly, or of each one by "
     "itself when none is named. It is exact unless another engine is named. Names and states are those of bntk info.",
     (
         Example("one variable", "bntk query asia lung --given xray=yes smoke=yes"),

@@ -1,1 +1,1 @@
-"""Data: variables, coded tables, readers of files and data frames, and cuts of numbers into states."""
+"""Data: variables, coded tables, readers of files and data frames, and discretisation of numbers."""

@@ -64,7 +64,7 @@ class ArffData:
 
 
 def read_arff(path: Path, most: int | None = None) -> ArffData:
-    """Read a file; at most ``most`` distinct values a column, by default as many as a variable may have states."""
+    """Read a file; at most ``most`` distinct values per column, by default as many as a variable may have states."""
     from bntk.data.tokens import MOST_LABELS
 
     data, source = read_bytes(path), str(path)

@@ -1,8 +1,8 @@
-"""From labels and codes to variables: the one path that every column takes.
+"""From columns of labels and codes to variables.
 
 Every source (pandas, polars, pyarrow, numpy, a file) gives :class:`CodedColumn` objects: the distinct labels and, for
-each row, which of them it holds. From there on there is one path. Labels are handled one by one, in Python; rows only
-through arrays. The sources themselves are in :mod:`bntk.data.columns` and :mod:`bntk.data.readers`.
+each row, the number of its label. From there on all take the same path. Labels are handled one by one, in Python; rows
+only through arrays. The sources themselves are in :mod:`bntk.data.columns` and :mod:`bntk.data.readers`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class CodedColumn:
     all_used : bool
         Every label occurs in some row, so that the rows need not be searched.
     source : pandas dtype, optional
-        What the column was, so that it can be given back.
+        The dtype of the column, so that it can be restored.
     texts : list of str, optional
-        How each label was written in a text file, which is what is compared with known states first.
+        How each label was written in a text file; this is compared with known states first.
     """
 
     name: str
@@ -102,7 +102,7 @@ def _as_they_are(codes: np.ndarray, n_states: int) -> np.ndarray:
 
 
 def codes_in_use(column: CodedColumn, seen: bool = False) -> Sequence[int]:
-    """The codes of the labels that count: those that occur, and unless they are to be ``seen`` those declared."""
+    """The codes of the labels that occur, and of those declared unless only labels that are ``seen`` count."""
     if column.all_used or (column.declared and not seen):
         return range(len(column.labels))
     codes = column.codes

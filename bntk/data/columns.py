@@ -99,7 +99,7 @@ def _library(column: Any) -> str:
 
 
 def numbers_of(column: Any) -> np.ndarray | None:
-    """A column of numbers as floats, missing cells NaN; None for a column of anything else (truth values, too)."""
+    """A column of numbers as floats, missing values NaN; None for a column of anything else (truth values, too)."""
     if isinstance(column, CodedColumn):
         column = np.append(np.array(column.labels, dtype=object), np.nan)[column.codes.astype(np.intp)]
     library = _library(column)

@@ -1,4 +1,4 @@
-"""Numbers into states: cut points learned on some rows, applied to any.
+"""Discretisation: cut points are learned from some rows and applied to any.
 
 A cut is a number, and a value equal to it lies on its left. A column with c cuts has c + 1 states, in the order of
 the numbers; NaN stays missing, and infinite values lie in the outer states. Weights are counts: a row of weight 2 is
@@ -6,10 +6,10 @@ the row twice, a row of weight 0 is not there.
 
 Methods:
 
-- ``"mdl"``: what tells the classes apart. The cut with the least class entropy, the lowest of several, is taken when it
-  pays by minimum description length, and both sides are cut likewise (Fayyad and Irani, *Multi-interval discretization
-  of continuous-valued attributes for classification learning*, IJCAI 1993). The cuts are those of Weka's supervised
-  Discretize filter.
+- ``"mdl"``: supervised, by the classes. The cut with the least class entropy, the lowest of several, is accepted by the
+  criterion of minimum description length, and both sides are cut likewise (Fayyad and Irani, *Multi-interval
+  discretization of continuous-valued attributes for classification learning*, IJCAI 1993). The cuts are those of Weka's
+  supervised Discretize filter.
 - ``"width"``: intervals of the same width over the finite values.
 - ``"frequency"``: about as many rows in each interval.
 
@@ -46,25 +46,26 @@ R = TypeVar("R")
 
 
 def mdl_cuts(values: Any, classes: Any, weights: Any = None, n_classes: int | None = None) -> np.ndarray:
-    """The cuts of one column by class entropy and minimum description length (Fayyad and Irani 1993).
+    """Cut points of one column by class entropy and minimum description length (Fayyad and Irani 1993).
 
     A set of N rows with class entropy H and k classes is cut where the gain ``H - (N1 H1 + N2 H2) / N`` is largest, at
     the middle between two values, if ``gain > (log2(N - 1) + log2(3^k - 2) - (k H - k1 H1 - k2 H2)) / N``.
 
     Parameters
     ----------
-    values : array of numbers, NaN for missing
+    values : array of numbers
+        The column, NaN where missing.
     classes : array of labels, or of codes when ``n_classes`` is given
-        Rows whose class is missing are left out.
+        The class of each row. Rows whose class is missing are left out.
     weights : array of numbers, optional
         How often each row counts.
     n_classes : int, optional
-        Then ``classes`` holds 0 ... n_classes - 1; other codes are missing.
+        The number of classes, if ``classes`` holds codes 0 ... n_classes - 1; other codes are missing.
 
     Returns
     -------
     ndarray
-        Increasing; empty when no cut pays.
+        The cut points, increasing; empty when no cut is accepted.
 
     Examples
     --------
@@ -76,7 +77,16 @@ def mdl_cuts(values: Any, classes: Any, weights: Any = None, n_classes: int | No
 
 
 def width_cuts(values: Any, n_bins: int = 10, weights: Any = None) -> np.ndarray:
-    """Cuts into ``n_bins`` intervals of the same width between the smallest and the largest finite value.
+    """Cut points of intervals of the same width between the smallest and the largest finite value.
+
+    Parameters
+    ----------
+    values : array of numbers
+        The column, NaN where missing.
+    n_bins : int
+        The number of intervals.
+    weights : array of numbers, optional
+        How often each row counts.
 
     Examples
     --------
@@ -88,10 +98,19 @@ def width_cuts(values: Any, n_bins: int = 10, weights: Any = None) -> np.ndarray
 
 
 def frequency_cuts(values: Any, n_bins: int = 10, weights: Any = None) -> np.ndarray:
-    """Cuts into at most ``n_bins`` intervals with about the same number of rows.
+    """Cut points of intervals with about the same number of rows.
 
-    Equal values are never parted: each of the ``n_bins - 1`` cuts lies between the two values where the number of rows
-    on its left is nearest to its share, the lower of two; where cuts coincide, there are fewer of them.
+    Equal values are never separated: each of the ``n_bins - 1`` cuts lies between the two values where the number of
+    rows on its left is nearest to its share, the lower of two; where cuts coincide, there are fewer of them.
+
+    Parameters
+    ----------
+    values : array of numbers
+        The column, NaN where missing.
+    n_bins : int
+        The largest number of intervals.
+    weights : array of numbers, optional
+        How often each row counts.
 
     Examples
     --------
@@ -120,7 +139,7 @@ def cut_codes(values: Any, cuts: Any) -> np.ndarray:
 
 
 def interval_names(cuts: Any) -> list[str]:
-    """The states that cuts make, named after them with as many digits as it takes to tell them exactly.
+    """The names of the intervals between cut points, with as many digits as identify the cuts exactly.
 
     Examples
     --------
@@ -136,7 +155,7 @@ def interval_names(cuts: Any) -> list[str]:
 
 
 def interval_cuts(names: Iterable[Any]) -> np.ndarray:
-    """The cuts that :func:`interval_names` named, so that new rows can be coded for a network that was stored.
+    """The cut points of intervals named by :func:`interval_names`, to code new rows for a stored network.
 
     Examples
     --------
@@ -175,10 +194,15 @@ def learn_cuts(
     ----------
     columns : sequence of arrays of numbers, NaN for missing
     method : {"mdl", "width", "frequency"}
-    classes, weights, n_classes
-        As for :func:`mdl_cuts`; the classes matter for ``"mdl"`` alone.
+        See :mod:`bntk.data.cuts`.
+    classes : array of labels, or of codes when ``n_classes`` is given
+        The class of each row; only for ``"mdl"``.
     n_bins : int
-        For ``"width"`` and ``"frequency"``.
+        The number of intervals for ``"width"`` and ``"frequency"``.
+    weights : array of numbers, optional
+        How often each row counts.
+    n_classes : int, optional
+        The number of classes, if ``classes`` holds codes.
 
     Examples
     --------
@@ -203,7 +227,7 @@ def learn_cuts(
 
 
 def joint_cuts(columns: Sequence[Any], classes: Any, n_classes: Sequence[int], weights: Any = None) -> list[np.ndarray]:
-    """The MDL cuts of several columns for each of several class variables, all those of a column together.
+    """The MDL cuts of several columns for several class variables: each column has the cuts for all of them.
 
     Parameters
     ----------
@@ -211,9 +235,9 @@ def joint_cuts(columns: Sequence[Any], classes: Any, n_classes: Sequence[int], w
     classes : array of shape (n_class_variables, n_rows)
         Codes; a row without a label has one that is negative, or ``n_classes`` and above.
     n_classes : sequence of int
-        Of each class variable.
+        The number of classes of each class variable.
     weights : array, optional
-        One a row.
+        One number per row.
 
     Examples
     --------
@@ -245,7 +269,7 @@ def code_columns(columns: Sequence[Any], cuts: Sequence[Any], out_dtype: Any = N
     columns : sequence of arrays of numbers, NaN for missing
     cuts : sequence of arrays, one for each column
     out_dtype : unsigned integer type, optional
-        The smallest that fits unless given.
+        The type of the codes; by default the smallest that fits.
 
     Returns
     -------
@@ -305,7 +329,7 @@ def _mdl(columns: list[np.ndarray], classes: np.ndarray, n_classes: int, weights
 
 
 class _MdlCutter:
-    """The MDL method for one class variable; rows without a class count not."""
+    """The MDL method for one class variable; rows without a class are ignored."""
 
     def __init__(
         self, classes: np.ndarray, n_classes: int, weights: np.ndarray, table: np.ndarray, scale: float

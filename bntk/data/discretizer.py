@@ -15,7 +15,7 @@ from bntk.errors import DataError
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Turn numeric columns into ordered states by cut points that are learned in ``fit``.
+    """Discretise numeric columns into ordered states, by cut points that are learned in ``fit``.
 
     A data frame (pandas, polars, pyarrow) gives a frame of the same kind, in which the numeric columns have become
     categorical, with states such as ``"<= 2.5"``, ``"(2.5, 4]"``, ``"> 4"`` in order (pandas: ordered categories;
@@ -26,24 +26,26 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     method : {"mdl", "width", "frequency"}
-        See :mod:`bntk.data.cuts`. ``"mdl"`` needs the classes ``y``; a column that tells nothing about
-        them has the one state ``"all"``.
+        ``"mdl"`` is the supervised method of Fayyad and Irani, which needs the classes ``y``; a column that is not
+        related to them gets the single state ``"all"``. ``"width"`` makes intervals of the same width,
+        ``"frequency"`` intervals with about the same number of rows.
     n_bins : int
-        For ``"width"`` and ``"frequency"``.
+        The number of intervals for ``"width"`` and ``"frequency"``.
     columns : list of names, or of positions for an array, optional
         Only these columns, instead of all numeric ones.
     cuts : mapping from a name (or position) to cut points, optional
-        For these columns nothing is learned.
+        Given cut points, for columns whose cuts are not to be learned.
 
     Attributes
     ----------
     cuts_ : dict from name (or position) to ndarray
         The cut points of each column that is discretised. A value equal to a cut lies on its left.
     variables_ : tuple of Variable
-        These columns as variables.
+        The discretised columns as variables.
     n_features_in_ : int
+        The number of columns seen in ``fit``.
     feature_names_in_ : ndarray of str
-        For data frames.
+        Their names, if ``X`` was a data frame.
 
     Examples
     --------
@@ -77,8 +79,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : data frame, or array of shape (n_rows, n_columns)
+            The rows.
         y : array of classes, optional
-            Needed for ``method="mdl"``. Rows whose class is missing are left out.
+            The class of each row. Needed for ``method="mdl"``. Rows whose class is missing are left out.
         sample_weight : array, optional
             How often each row counts.
         """
@@ -103,7 +106,18 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The same rows with states in place of numbers: a data frame for a data frame, an array for an array."""
+        """Discretise rows.
+
+        Parameters
+        ----------
+        X : data frame, or array of shape (n_rows, n_columns)
+            With the columns that ``fit`` has seen.
+
+        Returns
+        -------
+        data frame or array, as ``X``
+            The same rows with states in place of numbers.
+        """
         check_is_fitted(self)
         source = _Source(self, X, reset=False)
         keys = [source.keys[position] for position in self._positions]  # names and order are as they were in fit

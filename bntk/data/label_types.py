@@ -1,4 +1,4 @@
-"""What the labels of a text file stand for: whole numbers, numbers, true and false, or just text.
+"""The type of the labels of a text file: whole numbers, numbers, true and false, or text.
 
 Only the distinct labels of a column are looked at, so this costs nothing for long files.
 """
@@ -50,7 +50,7 @@ def _convert(name: str, text: str, kind: Kind) -> State:
     try:
         value: State = _TRUTH[text.strip().lower()] if kind is bool else kind(text)
     except (ValueError, KeyError):
-        raise DataError(f"column {name!r}: {text!r} is not of the type {kind.__name__} asked for") from None
+        raise DataError(f"column {name!r}: {text!r} is not of the type {kind.__name__} that types= gives") from None
     if isinstance(value, float) and math.isnan(value):
         return None
     return value

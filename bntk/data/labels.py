@@ -1,4 +1,4 @@
-"""Several class variables at once: how ``Y`` becomes codes, and how codes become labels again.
+"""Labels of several class variables: from ``Y`` to codes, and from codes to labels.
 
 ``Y`` is a data frame (pandas, polars, pyarrow), a mapping of columns, a :class:`bntk.Table`, or an array or list of
 shape (n_rows, n_targets). Labels may be strings, numbers or truth values.
@@ -32,12 +32,12 @@ class Labels:
     Attributes
     ----------
     names : tuple of str
-        One for each class variable; ``y0``, ``y1`` ... for an array.
+        One per class variable; ``y0``, ``y1`` ... for an array.
     classes : tuple of ndarray
-        The labels of each, sorted and distinct, as scikit-learn's ``classes_``.
+        The labels of each class variable, sorted and distinct, as scikit-learn's ``classes_``.
     frame : str, optional
-        The library of the data frame that ``Y`` was (``"pandas"``, ``"polars"``, ``"pyarrow"``), which is what
-        predictions are then; None where they are an array.
+        The library of the data frame ``Y`` (``"pandas"``, ``"polars"``, ``"pyarrow"``); predictions are of the same
+        kind. None where they are an array.
     """
 
     names: tuple[str, ...]
@@ -147,7 +147,7 @@ def read_labels(Y: Any, n_rows: int | None = None, missing: bool = False) -> tup
 
 
 def pair_counts(codes: NDArray[Any], cards: Sequence[int], weights: Floats | None = None) -> Floats:
-    """How often each two labels occur together, for all labels of all class variables; missing ones do not count.
+    """How often each two labels occur together, for all labels of all class variables; missing ones are ignored.
 
     Examples
     --------

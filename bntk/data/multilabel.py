@@ -1,4 +1,4 @@
-"""Files with several labels a row: Mulan's (ARFF, and XML that names the labels) and MEKA's (``-C`` in the header)."""
+"""Multi-label data files: Mulan's (ARFF, and XML that names the labels) and MEKA's (``-C`` in the header)."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def read_multilabel(
         Mulan's file that names the labels, in their order. Of nested labels all are taken, parents first.
     n_labels : int, optional
         For a file without XML: the first ``n_labels`` attributes are the labels, or the last ones where it is
-        negative. By default what MEKA's ``-C`` in the relation name says.
+        negative. By default the number after MEKA's ``-C`` in the relation name.
 
     Returns
     -------
     X : pandas.DataFrame
         Numeric attributes as floats, all others as categories with the declared states.
     Y : pandas.DataFrame
-        A column a label: whole numbers where all its states are (floats with NaN where some are missing),
+        One column per label: whole numbers where all its states are (floats with NaN where some are missing),
         otherwise categories.
 
     Examples
@@ -70,7 +70,7 @@ def read_multilabel(
     import pandas as pd
 
     if xml is not None and n_labels is not None:
-        raise ValueError("give xml= or n_labels=, not both: each says which attributes are labels")
+        raise ValueError("give xml= or n_labels=, not both: each determines which attributes are labels")
     path = Path(arff)
     data = read_arff(path, most=_MOST_NUMBERS)
     names = [attribute.name for attribute in data.attributes]
@@ -142,7 +142,7 @@ def _counted(data: ArffData, n_labels: int | None, path: Path) -> list[int]:
             )
         n_labels = int(count[1])
     if not 1 <= abs(n_labels) < n:
-        raise DataError(f"{path}: {n_labels} labels are asked for, of {n} attributes; it must be 1 to {n - 1}")
+        raise DataError(f"{path}: n_labels is {n_labels}, of {n} attributes; it must be 1 to {n - 1}")
     return list(range(n_labels)) if n_labels > 0 else list(range(n + n_labels, n))
 
 

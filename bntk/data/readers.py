@@ -30,7 +30,7 @@ _SEPARATORS = ",;\t|"
 
 @dataclass(frozen=True)
 class _Request:
-    """What was asked of :func:`read_table`, in one piece."""
+    """The arguments of :func:`read_table`."""
 
     path: Path
     sep: str | None
@@ -45,7 +45,7 @@ class _Request:
         if self.wanted is None:
             return list(names)
         if not self.wanted:
-            raise DataError("no columns are asked for; name at least one")
+            raise DataError("the list of columns is empty; name at least one")
         check_column_names(self.wanted)
         known = set(names)
         lacking = [name for name in self.wanted if name not in known]
@@ -70,20 +70,20 @@ def read_table(
     Parameters
     ----------
     path : path
-        The format is told by the suffix: ``.csv``, ``.tsv``, ``.txt`` (delimited text with a header line, UTF-8),
-        ``.arff``, ``.parquet`` or ``.pq``. Text may be gzipped, as in ``.csv.gz``.
+        The file. Its suffix determines the format: ``.csv``, ``.tsv``, ``.txt`` (delimited text with a header line,
+        UTF-8), ``.arff``, ``.parquet`` or ``.pq``. Text may be gzipped, as in ``.csv.gz``.
     format : {"csv", "arff", "parquet"}, optional
         The format, whatever the suffix.
     sep : str, optional
         One character between the fields of a CSV file. By default a tab for ``.tsv``; otherwise the first of
         comma, semicolon, tab and bar that is in the header line.
     missing : iterable of str
-        How a missing cell is written in a CSV file. Only the empty cell by default, because ``NA`` or ``None`` are
-        names of states often enough; ``missing=("", "NA", "?")`` adds those two. ARFF always has ``?``.
+        How missing values are written in a CSV file. By default only the empty cell is one, because ``NA`` or ``None``
+        may be names of states; ``missing=("", "NA", "?")`` adds two others. ARFF always has ``?``.
     columns : iterable of str, optional
         Read these columns only, in this order.
     types : type or mapping from column to type, optional
-        For CSV: ``str``, ``int``, ``float`` or ``bool``, instead of what the labels look like. ``types=str`` keeps
+        For CSV: ``str``, ``int``, ``float`` or ``bool``, instead of a guess from the labels. ``types=str`` keeps
         all labels as they are written. By default, labels that are all whole numbers become ``int`` (but not if one
         has leading zeros, as ``007``), all true or false ``bool``, all numbers ``float``, and ``str`` otherwise.
     variables : iterable of Variable, optional

@@ -1,4 +1,4 @@
-"""A table: columns coded as small unsigned integers, with the labels beside them.
+"""Tables of discrete data: columns coded as small unsigned integers, with their labels.
 
 Everything that learns or predicts takes its data through :func:`as_table`. How a column of each kind becomes labels
 and codes is in :mod:`bntk.data.coding`; files are read in :mod:`bntk.data.readers`.
@@ -24,14 +24,15 @@ Unseen = Literal["missing", "error"]
 
 
 class Table:
-    """Rows of discrete variables, coded. A table never changes.
+    """A table of discrete data: rows of states, coded as small integers.
 
-    Make one with :meth:`from_frame`, :meth:`from_columns`, :meth:`from_numpy`, :meth:`from_codes` or
-    :func:`bntk.read_table`.
+    A table cannot be changed. Make one with :meth:`from_frame`, :meth:`from_columns`, :meth:`from_numpy`,
+    :meth:`from_codes` or :func:`bntk.read_table`.
 
     Attributes
     ----------
     variables : tuple of Variable
+        The columns: their names and states.
     codes : ndarray of shape (n_variables, n_rows), read-only
         Column-major: ``codes[i]`` holds the state codes of variable ``i``, in the smallest unsigned type that fits all
         columns. A missing cell of variable ``i`` has the code ``variables[i].n_states``.
@@ -79,14 +80,16 @@ class Table:
 
     @classmethod
     def from_codes(cls, codes: np.ndarray, variables: Iterable[Variable]) -> Table:
-        """A table of codes that exist already.
+        """Make a table of codes.
 
         Parameters
         ----------
         codes : array of integers, shape (n_variables, n_rows)
-            One row for each variable. It is used as it is, without a copy, when it is C-contiguous and has the
-            smallest unsigned type that fits; do not write to it afterwards.
+            One row per variable, with the positions of states; the number of states is a missing value. It is used as
+            it is, without a copy, when it is C-contiguous and has the smallest unsigned type that fits; do not write to
+            it afterwards.
         variables : iterable of Variable
+            The variable of each row of ``codes``.
 
         Examples
         --------
@@ -117,7 +120,7 @@ class Table:
         *,
         only: Iterable[str] | None = None,
     ) -> Table:
-        """A table of a data frame: pandas, polars, pyarrow, or anything else that narwhals knows.
+        """Make a table from a data frame of pandas, polars, pyarrow, or another library that narwhals supports.
 
         Categorical columns keep their declared states and their order, whether seen or not. The states of other
         columns are the values seen, in natural order. None, NaN, NaT and NA are missing.
@@ -125,6 +128,7 @@ class Table:
         Parameters
         ----------
         frame : data frame
+            One case per row.
         variables : iterable of Variable, optional
             Code against these variables, in this order; other columns are ignored. A label also matches a state of
             another type that is written the same (``1`` and ``"1"``).
@@ -132,7 +136,7 @@ class Table:
             What to do with a value that is none of the states of ``variables``: take it as missing, with one warning,
             or refuse.
         only : iterable of str, optional
-            Without ``variables``: the columns to code, in this order; the others are not looked at.
+            Without ``variables``: the columns to code, in this order; the others are not read.
 
         Examples
         --------
@@ -158,7 +162,19 @@ class Table:
         *,
         only: Iterable[str] | None = None,
     ) -> Table:
-        """A table of a mapping from names to columns (lists, arrays or series of one length).
+        """Make a table from a mapping of names to columns.
+
+        Parameters
+        ----------
+        columns : mapping from name to list, array or series
+            The columns, all of the same length.
+        variables : iterable of Variable, optional
+            Code against these variables, in this order; other columns are ignored.
+        unseen : {"missing", "error"}
+            Whether a value that is none of the states of ``variables`` is taken as missing, with one warning, or
+            refused.
+        only : iterable of str, optional
+            Without ``variables``: the columns to code, in this order; the others are not read.
 
         Examples
         --------
@@ -179,7 +195,19 @@ class Table:
         variables: Iterable[Variable] | None = None,
         unseen: Unseen = "missing",
     ) -> Table:
-        """A table of a numpy array with one column for each name, or for each variable when only those are given.
+        """Make a table from a numpy array.
+
+        Parameters
+        ----------
+        array : array of shape (n_rows, n_columns)
+            One case per row.
+        names : iterable of str, optional
+            The names of the columns; by default those of ``variables``.
+        variables : iterable of Variable, optional
+            Code against these variables, in this order; other columns are ignored.
+        unseen : {"missing", "error"}
+            Whether a value that is none of the states of ``variables`` is taken as missing, with one warning, or
+            refused.
 
         Examples
         --------
@@ -263,7 +291,7 @@ class Table:
 
     @cached_property
     def has_missing(self) -> np.ndarray:
-        """Whether each variable has a missing cell."""
+        """Whether each variable has missing values."""
         return _frozen(self.codes.max(axis=1, initial=0) == self.cards)
 
     @cached_property
@@ -317,7 +345,12 @@ class Table:
     # ---------------------------------------------------------------- other tables from this one
 
     def select(self, names: Iterable[str]) -> Table:
-        """The table of these variables only, in this order.
+        """The table of some of the variables, in this order.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The variables to keep.
 
         Examples
         --------
@@ -338,7 +371,12 @@ class Table:
         return Table._make(codes, variables, [self._sources[i] for i in at])
 
     def take(self, rows: np.ndarray | slice | Sequence[int] | Sequence[bool]) -> Table:
-        """The table of these rows only: positions, a slice, or a mask with one boolean for each row.
+        """The table of some of the rows.
+
+        Parameters
+        ----------
+        rows : sequence of int, slice, or sequence of bool
+            Positions of the rows, a slice, or a mask with one boolean per row.
 
         Examples
         --------
@@ -360,19 +398,19 @@ class Table:
             chosen = np.flatnonzero(chosen)
         elif chosen.size and (chosen.max() >= self.n_rows or chosen.min() < -self.n_rows):
             raise DataError(
-                f"there are {_count(self.n_rows, 'row')}, but row {chosen.max()} or {chosen.min()} is asked for"
+                f"there are {_count(self.n_rows, 'row')}, so that row {chosen.max()} or {chosen.min()} does not exist"
             )
         return Table._make(np.take(self.codes, chosen, axis=1), self.variables, self._sources)
 
     def complete_rows(self) -> np.ndarray:
-        """Mask of the rows without a missing cell."""
+        """Mask of the rows without missing values."""
         complete = np.ones(self.n_rows, dtype=bool)
         for i in np.flatnonzero(self.has_missing):
             complete &= self.codes[i] != self.variables[i].n_states
         return complete
 
     def drop_missing(self) -> Table:
-        """The table of the rows without a missing cell; the table itself when no cell is missing.
+        """The table of the rows without missing values; the table itself when there are none.
 
         Examples
         --------
@@ -383,7 +421,15 @@ class Table:
         return self.take(self.complete_rows()) if self.has_missing.any() else self
 
     def recode(self, variables: Iterable[Variable], unseen: Unseen = "missing") -> Table:
-        """The same cells coded against other variables, matched by name; the rest of the table is dropped.
+        """The same rows coded against other variables, matched by name; other columns are dropped.
+
+        Parameters
+        ----------
+        variables : iterable of Variable
+            The variables of the result, in this order.
+        unseen : {"missing", "error"}
+            Whether a value that is none of the states of ``variables`` is taken as missing, with one warning, or
+            refused.
 
         Examples
         --------
@@ -453,7 +499,7 @@ def as_table(
     only: Iterable[str] | None = None,
     require_rows: bool = False,
 ) -> Table:
-    """Data of any kind as a table: the one door through which all data comes.
+    """Data of any kind as a table. All functions that learn or predict take their data through it.
 
     Parameters
     ----------
@@ -464,7 +510,7 @@ def as_table(
     unseen : {"missing", "error"}
         Whether a value that is none of the known states is taken as missing, with one warning, or refused.
     only : iterable of str, optional
-        Without ``variables``: the columns to code, in this order; the others are not looked at.
+        Without ``variables``: the columns to code, in this order; the others are not read.
     require_rows : bool
         Refuse data without rows.
 

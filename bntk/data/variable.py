@@ -1,4 +1,4 @@
-"""A variable: a name and its states. Labels are looked up here, and nowhere else."""
+"""Discrete variables: a name and its states."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Variable:
     Parameters
     ----------
     name : str
-        Not empty.
+        The name of the variable, not empty.
     states : iterable of hashable
-        Labels in order; at least one. Numpy scalars become plain Python values.
+        The labels of the states, in order; at least one. Numpy scalars become plain Python values.
     ordered : bool
         True when the order of the states means something (low < medium < high).
 

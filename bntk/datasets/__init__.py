@@ -1,4 +1,4 @@
-"""Networks from the textbooks, generators of networks and rows, and data sets that are rules or can be fetched."""
+"""Example networks from the literature, generators of networks and rows, and well known data sets."""
 
 from __future__ import annotations
 

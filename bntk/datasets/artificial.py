@@ -38,15 +38,17 @@ def make_blanket(
     The experiment of Halbersberg and Lerner: a network of 20 variables in which the Markov blanket of the class has 4
     parents, 3 children and 3 further parents of the children, with 2 to 9 classes, 500 to 3,000 rows, and class shares
     from balanced to very unbalanced. The paper does not give the tables. Here each is a cumulative logit model, so
-    that neighbouring classes are the ones confused, and every variable has exactly the shares asked for.
+    that neighbouring classes are the ones confused, and every variable has exactly the given marginal distribution.
 
     Parameters
     ----------
     n_rows, n_classes : int
+        The number of rows, and of states of the class.
     class_shares : sequence of float, optional
         The marginal distribution of the class; equal by default.
     n_variables : int
-        All of them: class, blanket, and the rest, each of which is the child of one variable that is not the class.
+        The number of all variables: the class, its Markov blanket and the others, each of which is the child of one
+        variable that is not the class.
     n_parents, n_children, n_spouses : int
         The Markov blanket of the class. Spouses are shared out among the children in turn.
     n_states : int
@@ -121,13 +123,16 @@ def make_ordinal(
     strength: float = 1.5,
     seed: int = 0,
 ) -> Drawn:
-    """Ordered classes that the features measure, each with noise: a naive Bayes network of cumulative logit models.
+    """Ordinal data: ordered classes, and features that measure them with noise.
+
+    The rows are drawn from a naive Bayes network of cumulative logit models.
 
     A wrong guess is most often a neighbour of the true class, so that mean absolute error and accuracy differ.
 
     Parameters
     ----------
     n_rows, n_classes, n_features : int
+        The number of rows, of states of the class, and of features that depend on it.
     class_shares : sequence of float, optional
         The marginal distribution of the class; equal by default.
     n_states : int
@@ -168,22 +173,24 @@ def make_imbalanced(
     concentration: float = 1.0,
     seed: int = 0,
 ) -> Drawn:
-    """Classes of very different size, of which the smaller look more or less like the largest.
+    """Imbalanced data: classes of very different size, the smaller ones more or less similar to the largest.
 
-    A naive Bayes network. Feature i of class c has the distribution (1 - o_c) D_ci + o_c D_mi, where D_ci and D_mi are
-    drawn from a Dirichlet distribution and m is the largest class: with overlap 0 a class is as unlike the largest as
-    chance makes it, with overlap 1 it cannot be told from it.
+    The rows are drawn from a naive Bayes network. Feature i of class c has the distribution (1 - o_c) D_ci + o_c D_mi,
+    where D_ci and D_mi are drawn from a Dirichlet distribution and m is the largest class: with overlap 0 a class is as
+    unlike the largest as chance makes it, with overlap 1 it cannot be told from it.
 
     Parameters
     ----------
     n_rows : int
+        The number of rows.
     class_shares : sequence of float
         The marginal distribution of the class.
     n_features, n_states : int
-    overlap : float, or a sequence with one for each class
+        The number of features, and of states of each.
+    overlap : float, or a sequence with one per class
         o_c, from 0 to 1.
     concentration : float
-        Of the Dirichlet distribution; the smaller, the further apart are the classes.
+        The parameter of the Dirichlet distribution; the smaller, the further apart are the classes.
     seed : int
 
     Returns

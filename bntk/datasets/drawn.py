@@ -19,10 +19,10 @@ class Drawn(NamedTuple):
     ----------
     X : pandas.DataFrame
         The features, as categories.
-    y : pandas.Series, or pandas.DataFrame with a column a label
+    y : pandas.Series, or pandas.DataFrame with one column per label
         The class, as categories; labels as 0 and 1.
     network : BayesianNetwork
-        What they were drawn from.
+        The network that the rows were drawn from.
     """
 
     X: pd.DataFrame
@@ -30,9 +30,9 @@ class Drawn(NamedTuple):
     network: BayesianNetwork
 
     def bayes_accuracy(self) -> float:
-        """The accuracy to be expected of the best guess for these features, mean_x max_c P(c | x).
+        """The expected accuracy of the Bayes classifier on these features, mean_x max_c P(c | x).
 
-        With several labels, the mean over the labels. No classifier does better in the long run.
+        With several labels, the mean over the labels. No classifier has a higher expected accuracy.
 
         Examples
         --------
@@ -46,7 +46,7 @@ class Drawn(NamedTuple):
         return float(np.mean([np.asarray(belief).max(axis=1) for belief in beliefs]))
 
     def fresh(self, n_rows: int, seed: int) -> Drawn:
-        """Other rows of the same network, to test on what was learned from these.
+        """Other rows of the same network, for example to test a classifier that was learned from these.
 
         Examples
         --------

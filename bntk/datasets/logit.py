@@ -5,7 +5,7 @@ A latent score z(pa) of the parents' states moves an ordered variable X with sta
     P(X <= k | pa) = 1 / (1 + exp(z(pa) - t_k)),  t_0 < ... < t_{r-2}
 
 (P. McCullagh 1980, Regression models for ordinal data, Journal of the Royal Statistical Society B 42, 109-142). The
-thresholds are found so that X has the asked shares: sum_pa P(pa) P(X <= k | pa) = s_0 + ... + s_k. With two states
+thresholds are found so that X has the given shares: sum_pa P(pa) P(X <= k | pa) = s_0 + ... + s_k. With two states
 this is logistic regression.
 """
 
@@ -46,7 +46,7 @@ def cumulative_logit(
 ) -> CPT:
     """The table of a child with these marginal shares.
 
-    ``scores`` and ``weights`` have an axis a parent: the latent score and the probability of each configuration.
+    ``scores`` and ``weights`` have one axis per parent: the latent score and the probability of each configuration.
     """
     if not parents:
         return CPT(child, shares)
@@ -79,5 +79,5 @@ def checked_shares(shares: ArrayLike | None, n: int, argument: str) -> NDArray[n
         return np.full(n, 1 / n)
     values = np.asarray(shares, dtype=float)
     if values.shape != (n,) or not (values > 0).all() or abs(values.sum() - 1) > 1e-9:
-        raise DataError(f"{argument} must be {n} positive numbers that sum to 1, one a class; got {shares!r}")
+        raise DataError(f"{argument} must be {n} positive numbers that sum to 1, one per class; got {shares!r}")
     return values / values.sum()

@@ -1,4 +1,4 @@
-"""Removing cells from complete data: completely at random, at random, and not at random.
+"""Missing values for complete data: completely at random, at random, and not at random.
 
 References
 ----------
@@ -35,26 +35,29 @@ def with_missing(
     strength: float = 2.0,
     seed: int = 0,
 ) -> Data:
-    """The data with a share of its cells removed.
+    """The data with a share of its values made missing.
 
     Parameters
     ----------
     data : Table or pandas.DataFrame
+        The rows; values that are missing already stay so.
     share : float
         The probability that an observed cell is removed, on average over the rows; from 0 to 1.
     mechanism : {"mcar", "mar", "mnar"}
         ``"mcar"``, completely at random: each cell with the same probability. ``"mar"``, at random: with a
-        probability that depends on the row's state of ``given``. ``"mnar"``, not at random: that depends on the state
-        of the cell itself, which nobody sees afterwards.
+        probability that depends on the row's state of ``given``. ``"mnar"``, not at random: with a probability that
+        depends on the state of the cell itself.
     given : str, optional
-        For ``"mar"``: a column without missing cells. It loses none.
+        For ``"mar"``: a column without missing values. Nothing is removed from it.
     columns : iterable of str, optional
-        Where to remove cells; everywhere by default.
+        The columns to remove values from; all by default.
     strength : float
         For ``"mar"`` and ``"mnar"``: the log odds of removal rise by this for each standard deviation of the state's
-        number (in the order of the states, or of the values of a column of numbers); negative to make low states go.
-        The probability is expit(a + strength z), with a such that its mean over the rows is the share.
+        number (in the order of the states, or of the values of a column of numbers); if negative, low states are
+        removed more often. The probability is expit(a + strength z), with a such that its mean over the rows is the
+        share.
     seed : int
+        The same seed removes the same cells.
 
     Returns
     -------
@@ -82,15 +85,15 @@ def with_missing(
     chosen = _checked(names if columns is None else columns, names)
     probability = share if given is None else _removal(_complete(data, *_checked([given], names)), share, strength)
     rng = np.random.default_rng(seed)
-    holes = np.zeros((len(names), len(data)), dtype=bool)
+    removed = np.zeros((len(names), len(data)), dtype=bool)
     for i in sorted({names.index(name) for name in chosen if name != given}):
         if mechanism == "mnar":
             probability = _removal(_codes(data, names[i]), share, strength)
-        holes[i] = rng.random(len(data)) < probability
+        removed[i] = rng.random(len(data)) < probability
     if isinstance(data, Table):
-        codes = np.where(holes, data.cards[:, None].astype(data.codes.dtype), data.codes)
+        codes = np.where(removed, data.cards[:, None].astype(data.codes.dtype), data.codes)
         return Table._make(codes, data.variables, data._sources)
-    return data.mask(holes.T)
+    return data.mask(removed.T)
 
 
 def _removal(codes: NDArray[np.float64], share: float, strength: float) -> NDArray[np.float64]:
@@ -121,13 +124,13 @@ def _codes(data: Table | pd.DataFrame, name: str) -> NDArray[np.float64]:
 def _complete(data: Table | pd.DataFrame, name: str) -> NDArray[np.float64]:
     codes = _codes(data, name)
     if np.isnan(codes).any():
-        raise DataError(f"given={name!r} has missing cells itself; removal at random depends on observed ones only")
+        raise DataError(f"given={name!r} has missing values itself; removal at random depends on observed ones only")
     return codes
 
 
-def _checked(asked: Iterable[str], names: list[str]) -> list[str]:
-    asked = [asked] if isinstance(asked, str) else list(asked)
-    for name in asked:
+def _checked(chosen: Iterable[str], names: list[str]) -> list[str]:
+    chosen = [chosen] if isinstance(chosen, str) else list(chosen)
+    for name in chosen:
         if name not in names:
             raise UnknownNameError(f"the data has no column {name!r}; it has {format_states(names)}")
-    return asked
+    return chosen

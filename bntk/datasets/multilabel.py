@@ -28,16 +28,17 @@ def make_multilabel(
     labels_per_feature: int = 2,
     seed: int = 0,
 ) -> Drawn:
-    """Several labels a row that depend on each other, and features that depend on some of the labels.
+    """Multi-label data: labels that depend on each other, and features that depend on some of the labels.
 
     The labels form a random tree; each label and each feature is a logistic regression on its parents, with exactly
-    the share of ones asked for.
+    the given share of ones.
 
     Parameters
     ----------
     n_rows, n_labels, n_features : int
+        The number of rows, labels and features.
     cardinality : float, optional
-        The expected number of labels a row, more than 0 and less than ``n_labels``; a third of the labels by default.
+        The expected number of labels per row, more than 0 and less than ``n_labels``; a third of the labels by default.
         The density is ``cardinality / n_labels``.
     skew : float
         How unequal the labels are: the odds of the k-th are proportional to k ** -skew; 0 makes them equally frequent.

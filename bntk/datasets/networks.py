@@ -122,7 +122,7 @@ def coma() -> BayesianNetwork:
 
 
 def dog() -> BayesianNetwork:
-    """Is the family out? What a light and a barking dog say (Charniak 1991, figure 2).
+    """Whether the family is out, with a light and a barking dog as evidence (Charniak 1991, figure 2).
 
     Examples
     --------
@@ -191,7 +191,7 @@ def fire() -> BayesianNetwork:
 
 
 def monty_hall() -> BayesianNetwork:
-    """Three doors and a host who knows: he opens one that is neither the guest's nor the prize's.
+    """The Monty Hall problem: the host opens a door that neither is the guest's nor hides the prize.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def student() -> BayesianNetwork:
 
 
 def survey() -> BayesianNetwork:
-    """Which means of transport people use: a survey (Scutari and Denis 2014, figure 1.2).
+    """A survey of the means of transport that people use (Scutari and Denis 2014, figure 1.2).
 
     Examples
     --------

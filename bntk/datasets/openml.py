@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class OpenMLSet(NamedTuple):
-    """Which data set of OpenML is meant, and what it must look like."""
+    """A data set of OpenML: its number there, and the shape that it must have."""
 
     data_id: int
     rows: int

@@ -1,11 +1,12 @@
-"""Data sets of the UCI repository that are nothing but a rule over all configurations, worked out again from the rule.
+"""Data sets of the UCI repository that follow from a rule over all configurations of the features.
 
-So they need no file: the rows are those of the repository (tic-tac-toe and the monks' problems in another order).
+They are computed from the rule, without a file: the rows are those of the repository (tic-tac-toe and the monks'
+problems in another order).
 
 References
 ----------
 M. Bohanec and V. Rajkovic (1990). Expert system for decision making. Sistemica 1, 145-157. The hierarchies of ``car``
-and ``nursery``; their tables were read off the repository's rows, which are exactly what they say.
+and ``nursery``; their tables were read off the repository's rows, which follow them without exception.
 
 S. B. Thrun and others (1991). The MONK's problems: a performance comparison of different learning algorithms. Technical
 report CS-91-197, Carnegie Mellon University.
@@ -60,7 +61,7 @@ def car_model() -> BayesianNetwork:
     """The decision model of :func:`car`: every feature equally likely, all else a function of its parents.
 
     ``price`` sums up buying price and upkeep, ``comfort`` doors, persons and boot, ``tech`` comfort and safety. The
-    class depends on price and tech alone, so its exact posterior given any features is that of the data set.
+    class depends on price and tech only, so its exact posterior given any features is that of the data set.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def nursery_model() -> BayesianNetwork:
 
 
 def balance_scale() -> Rows:
-    """Which way a balance tips: 625 rows, the weights and distances on both sides, classes L, B and R.
+    """The balance scale: 625 rows, the weights and distances on both sides, and whether it tips to L, B or R.
 
     The side with the larger product of weight and distance goes down; with equal products it stays balanced.
 
@@ -226,7 +227,7 @@ def monks(problem: int = 1) -> Rows:
 
 
 def tic_tac_toe() -> Rows:
-    """All 958 boards at the end of a game of tic-tac-toe that x began; is there a win for x?
+    """Tic-tac-toe: all 958 boards at the end of a game that x began, and whether x has won.
 
     Examples
     --------
@@ -277,7 +278,7 @@ def _decided(model: BayesianNetwork) -> Rows:
 
 
 def _ruled(features: Sequence[Variable], target: Variable, rule: Callable[..., Any]) -> Rows:
-    """Every configuration of the features, and what the rule says of it."""
+    """Every configuration of the features, with the class that the rule gives."""
     rows = list(product(*(feature.states for feature in features)))
     return _framed(features, target, rows, [rule(*row) for row in rows])
 

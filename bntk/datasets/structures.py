@@ -93,7 +93,7 @@ def _thinned(
     if wanted > possible:
         raise GraphError(
             f"n_arcs={wanted} is more than the {possible} arcs that treewidth and max_parents allow for "
-            f"{len(earlier)} nodes; ask for fewer arcs, or raise a bound"
+            f"{len(earlier)} nodes; choose fewer arcs, or raise a bound"
         )
     parents: list[list[int]] = [[] for _ in earlier]
     if full is not None and full <= most and full <= wanted:
@@ -124,8 +124,14 @@ def random_network(
 
     Parameters
     ----------
-    nodes, treewidth, max_parents, n_arcs
-        The structure, as for :func:`random_dag`.
+    nodes : int or iterable of str
+        The names of the variables, or how many: then ``x1``, ``x2``, ...
+    treewidth : int, optional
+        The treewidth of the moral graph, see :func:`random_dag`. None for no bound.
+    max_parents : int, optional
+        The largest number of parents of a variable.
+    n_arcs : int, optional
+        The number of arcs; by default as many as the bounds allow.
     n_states : int or (int, int)
         The number of states of every variable, or the smallest and the largest number to choose from.
     concentration : float

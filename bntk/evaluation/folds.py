@@ -14,19 +14,22 @@ from bntk.evaluation.metrics import indicators
 
 
 class MultilabelStratifiedKFold(BaseCrossValidator):
-    """Folds by iterative stratification (Sechidis, Tsoumakas and Vlahavas 2011), a splitter for scikit-learn.
+    """Cross-validation splitter for several labels, by iterative stratification.
 
-    The rows of the rarest label are dealt out first, each to the fold that wants most rows with it; a label that is
-    rare cannot be made up for later, a frequent one can. Ties go to the fold that wants most rows, then by lot.
+    The folds keep the share of every label (Sechidis, Tsoumakas and Vlahavas 2011). The rows of the rarest label are
+    assigned first, each to the fold that lacks most rows with this label, since a rare label cannot be balanced later,
+    but a frequent one can. Ties go to the fold that lacks most rows, then to a random one. It can be used as ``cv`` in
+    scikit-learn.
 
     Parameters
     ----------
     n_splits : int
+        The number of folds, at least 2.
     seed : int
-        The same seed gives the same folds.
+        Determines the random choices: the same seed gives the same folds.
     absent : label
-        The label that does not count as one (0, and so False); None counts every one. As in
-        ``bntk.evaluation.metrics``, each other state of a class variable is a label. Missing labels do not count.
+        The state that means that a label is absent (0, and so False); None if every state is a label. As in
+        ``bntk.evaluation.metrics``, each other state of a class variable is a label. Missing values are ignored.
 
     Examples
     --------
@@ -60,7 +63,7 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
 
 
 def stratified_folds(present: NDArray[np.bool_], n_folds: int, seed: int = 0) -> NDArray[np.intp]:
-    """The fold of each row; ``present`` has a row a row and a column a label."""
+    """The fold of each row; ``present`` has the shape (n_rows, n_labels)."""
     generator = np.random.default_rng(seed)
     n_rows = len(present)
     fold = np.full(n_rows, -1, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Measures for several class variables: true labels against predicted ones.
+"""Measures for classifiers of several class variables: true against predicted labels.
 
 Both are data frames, mappings of columns, or arrays of shape (n_rows, n_targets). The accuracies compare labels of any
 kind. The others are about sets: a row has the set of its labels, each with the variable it is of, except for those that
@@ -22,7 +22,7 @@ Classes = list[list[Any]]
 
 
 def mean_accuracy(Y_true: Any, Y_pred: Any) -> float:
-    """The share of labels that are right, over all rows and class variables: 1 - Hamming loss.
+    """Mean accuracy: the share of correct labels over all rows and class variables, 1 - Hamming loss.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def mean_accuracy(Y_true: Any, Y_pred: Any) -> float:
 
 
 def global_accuracy(Y_true: Any, Y_pred: Any) -> float:
-    """The share of rows in which every label is right: subset accuracy, exact match.
+    """Global accuracy: the share of rows in which every label is correct (subset accuracy, exact match).
 
     Parameters
     ----------
@@ -56,7 +56,9 @@ def global_accuracy(Y_true: Any, Y_pred: Any) -> float:
 
 
 def jaccard(Y_true: Any, Y_pred: Any, absent: Any = 0, empty: float = 1.0) -> float:
-    """The mean over rows of the size of the intersection of true and predicted label sets over that of their union.
+    """Jaccard index: the size of the intersection of true and predicted label sets over that of their union.
+
+    This is the mean over the rows.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def jaccard(Y_true: Any, Y_pred: Any, absent: Any = 0, empty: float = 1.0) -> fl
     absent : label
         The label that is not counted; None counts every one.
     empty : float
-        What a row counts in which both sets are empty: 1, as nothing is wrong in it.
+        The value of a row in which both sets are empty: 1 by default, as nothing is wrong in it.
 
     Examples
     --------
@@ -77,7 +79,7 @@ def jaccard(Y_true: Any, Y_pred: Any, absent: Any = 0, empty: float = 1.0) -> fl
 
 
 def f1(Y_true: Any, Y_pred: Any, average: str = "macro", absent: Any = 0, empty: float = 0.0) -> float:
-    """The F1 measure, 2 TP / (2 TP + FP + FN), of labels present.
+    """F1 measure of the labels, 2 TP / (2 TP + FP + FN).
 
     Parameters
     ----------

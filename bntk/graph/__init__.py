@@ -1,4 +1,4 @@
-"""Structure only: directed, partially directed and undirected graphs, and what can be read off them."""
+"""Graphs: directed, partially directed and undirected ones, d-separation, equivalence and triangulation."""
 
 from bntk.graph.dag import DAG
 from bntk.graph.equivalence import (

@@ -31,15 +31,15 @@ Rows = tuple[tuple[int, ...], ...]
 class DAG(NamedNodes):
     """A directed acyclic graph that cannot be changed; every edit returns a new one.
 
-    Two DAGs are equal when they have the same nodes *in the same order* and the same arcs. Questions about structure
+    Two DAGs are equal when they have the same nodes *in the same order* and the same arcs. Comparisons of structure
     (:meth:`is_equivalent`, :meth:`shd`, :meth:`compare`) only need the same nodes, in any order.
 
     Parameters
     ----------
     nodes : iterable of str
-        Distinct names; their order is kept, and every answer follows it.
+        Distinct names; their order is kept, and all results list nodes in this order.
     arcs : iterable of (from, to)
-        Pairs of nodes, each given once, that close no cycle.
+        Pairs of nodes, each given once, that form no directed cycle.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class DAG(NamedNodes):
         Parameters
         ----------
         text : str
-            Chains such as ``A -> B <- C``, separated by ``;`` or line ends; a name alone is a node. A name with blanks
+            Chains such as ``A -> B <- C``, separated by ``;`` or line ends; a single name is a node. A name with blanks
             or any of ``; , " < > - [ ] | : \\`` is put in double quotes, where ``\\"``, ``\\\\`` and ``\\n``
             stand for a quote, a backslash and a line end. Or a model string such as ``[A][B][C|A:B]``.
         nodes : iterable of str, optional
@@ -243,7 +243,7 @@ class DAG(NamedNodes):
         return self._names(closure(given, self.child_indices).difference(given))
 
     def ancestor_matrix(self) -> NDArray[np.bool_]:
-        """Which nodes are ancestors of which: in row i, the ancestors of node i are marked.
+        """The boolean matrix whose row ``i``, column ``j`` is True when node j is an ancestor of node i.
 
         Examples
         --------
@@ -260,7 +260,7 @@ class DAG(NamedNodes):
         return matrix
 
     def markov_blanket(self, name: str) -> tuple[str, ...]:
-        """The parents, children and other parents of the children of a node.
+        """The Markov blanket of a node: its parents, its children and the other parents of its children.
 
         Examples
         --------
@@ -311,7 +311,7 @@ class DAG(NamedNodes):
         return cpdag(self)
 
     def is_equivalent(self, other: DAG) -> bool:
-        """True when both DAGs say the same about independence."""
+        """True when both DAGs are Markov equivalent: they imply the same independences."""
         from bntk.graph.equivalence import is_equivalent
 
         return is_equivalent(self, other)

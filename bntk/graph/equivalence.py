@@ -1,4 +1,4 @@
-"""Markov equivalence: DAGs that say the same about independence, and the distance between such classes.
+"""Markov equivalence: DAGs that imply the same independences, and the distance between such classes.
 
 References
 ----------

@@ -31,7 +31,7 @@ _HUB = 4
 
 @dataclass(frozen=True)
 class Layout:
-    """Centre of each node, and each arc as cubic Bezier curves; y grows upwards.
+    """A drawing of a DAG: the centre of each node, and each arc as cubic Bezier curves; y grows upwards.
 
     ``routes`` has ``3 k + 1`` points for an arc of ``k`` curves, from the parent's border to the child's.
     """

@@ -1,9 +1,9 @@
-"""Which nodes matter to which, given what is known: d-separation and pruning, in linear time.
+"""d-separation, and the nodes and evidence that a query depends on, in linear time.
 
-All questions but one are read off a single run of the Bayes ball (Shachter 1998). A ball starts at the sources, as
-if it came from a child of theirs, and bounces: an unobserved node passes a ball from a child on to its parents and
-children, and a ball from a parent on to its children; an observed node sends a ball from a parent back to its
-parents, and stops a ball from a child.
+All functions but :func:`minimal_separator` read their result off a single run of the Bayes ball (Shachter 1998). A ball
+starts at the sources, as if it came from a child of theirs, and bounces: an unobserved node passes a ball from a child
+on to its parents and children, and a ball from a parent on to its children; an observed node sends a ball from a parent
+back to its parents, and stops a ball from a child.
 
 References
 ----------
@@ -59,13 +59,13 @@ def d_separated(dag: DAG, xs: Names, ys: Names, given: Names = ()) -> bool:
     overlap = (x & y) | (x & known) | (y & known)
     if overlap:
         names = ", ".join(map(repr, dag._names(overlap)))
-        raise GraphError(f"d-separation is asked of sets that do not overlap, but {names} is in two of them")
+        raise GraphError(f"d-separation is defined for sets that do not overlap, but {names} is in two of them")
     _, passed_down, _ = bayes_ball(dag, x, known)
     return passed_down.isdisjoint(y)
 
 
 def relevant_nodes(dag: DAG, targets: Names, given: Names = ()) -> tuple[str, ...]:
-    """The nodes whose probability tables are needed for P(targets | given), whatever the tables hold.
+    """The nodes whose conditional probability tables are needed for P(targets | given), whatever their numbers.
 
     These are the requisite probability nodes of Shachter (1998): barren nodes and those that the given nodes cut off
     are left out. A target that is itself given needs no table.

@@ -131,11 +131,11 @@ def elimination_order(
     weights : mapping or sequence of float, optional
         The logarithm of the number of states of each node; all nodes binary by default.
     heuristic : str
-        What is least for the node eliminated next. ``"min_fill"``: the number of edges to be added between its
-        neighbours; ``"weighted_min_fill"``: the same, an edge counting as the product of its ends' numbers of states;
-        ``"min_weight"``: the table over the node and its neighbours; ``"min_degree"``: the number of neighbours.
-        ``"max_cardinality"`` is the reverse of maximum cardinality search, which adds no edge to a graph that is
-        already triangulated.
+        The quantity that is smallest for the node eliminated next. ``"min_fill"``: the number of edges to be added
+        between its neighbours; ``"weighted_min_fill"``: the same, an edge counting as the product of its ends' numbers
+        of states; ``"min_weight"``: the table over the node and its neighbours; ``"min_degree"``: the number of
+        neighbours. ``"max_cardinality"`` is the reverse of maximum cardinality search, which adds no edge to a graph
+        that is already triangulated.
     seed : int, optional
         Equally good nodes are taken in node order, or with a seed in a random order.
 
@@ -214,7 +214,7 @@ def best_elimination_order(
     graph, weights
         As for :func:`elimination_order`.
     heuristics : sequence of str
-        Each is run once with ties in node order; min-fill alone when there are none.
+        Each is run once with ties in node order; an empty sequence means ``"min_fill"`` only.
     tries : int
         How often each is run again with ties in random order.
     seed : int

@@ -155,7 +155,7 @@ def refuse_too_large(plan: Plan, max_entries: float, open_entries: int | None = 
         left = "" if entries == plan.total_entries else f" ({entries:,} given the evidence)"
         raise TooLargeError(
             f"exact inference would need more than the {max_entries:,} clique entries allowed{left}: {plan}\n"
-            "Ways out: raise the limit (max_entries), ask for fewer targets or give more evidence, or approximate by "
+            "Ways out: raise the limit (max_entries), query fewer targets or give more evidence, or approximate by "
             'loopy belief propagation or sampling: engine="auto", "loopy", "weighting" or "gibbs"'
         )
 
@@ -189,7 +189,7 @@ def exact_engine(tree: JunctionTree) -> EngineChoice:
 
 
 def may_recompile(entries: int, n_variables: int, max_entries: float) -> bool:
-    """Whether a program may be worth compiling anew for the variables that are observed, which shrinks the cliques."""
+    """Whether compiling a program anew for the variables that are observed, which shrinks the cliques, may pay."""
     return entries > min(RECOMPILE_ENTRIES * n_variables, max_entries)
 
 
@@ -218,7 +218,7 @@ def refuse_map(entries: int, n_targets: int) -> None:
     if entries > MAP_ENTRIES:
         raise TooLargeError(
             f"the {n_targets} targets have {entries:,} joint states, more than the {MAP_ENTRIES:,} that are compared "
-            "one by one; ask for fewer targets or give more evidence. bn.mpe maximises over all variables and has no "
+            "one by one; query fewer targets or give more evidence. bn.mpe maximises over all variables and has no "
             "limit"
         )
 
@@ -237,7 +237,7 @@ def refuse_loopy_joint(runs: int) -> None:
     if runs > LOOPY_RUNS:
         raise TooLargeError(
             f"the joint distribution would take {runs:,} runs of loopy propagation, over the limit of {LOOPY_RUNS:,}; "
-            'ask for fewer targets, or for samples: engine="weighting" or "gibbs"'
+            'query fewer targets, or draw samples: engine="weighting" or "gibbs"'
         )
 
 
@@ -249,6 +249,21 @@ def rows_engine(entries: int) -> EngineChoice:
     if entries <= LANE_ENTRIES:
         return EngineChoice("lanes", f"{entries:,} clique entries, for 64 rows side by side")
     return EngineChoice("strided rows", f"{entries:,} clique entries are too many to list, so that rows run one by one")
+
+
+def targets_engine(entries: int, n_components: int, max_entries: int) -> EngineChoice:
+    """A junction tree of several targets given the other cells of a row, or loopy propagation where it is too large."""
+    times = f" for each of {n_components:,} components" if n_components > 1 else ""
+    if entries * n_components <= max_entries:
+        return EngineChoice("exact", f"the cliques of the targets have {entries:,} entries{times}")
+    size = f"the cliques of the targets would have {entries:,} entries{times}"
+    return EngineChoice("loopy belief propagation", f"{size}, over the limit of {max_entries:,} (max_entries)")
+
+
+def refuse_joint_table(choice: EngineChoice, n_targets: int, n_states: int) -> None:
+    """Refuse a table of all joint states of the targets where exact inference does not hold it."""
+    if choice.engine != "exact":
+        raise TooLargeError(f"the {n_targets} targets have {n_states:,} joint states: {choice.reason}")
 
 
 def first_budget() -> int:
@@ -266,7 +281,7 @@ def second_budget(n_left: int, tree_cost: int | None) -> int | None:
 
 
 def compares_with_tree(n_left: int) -> bool:
-    """Whether so many rows are worth compiling a junction tree for, to compare with its cost."""
+    """Whether compiling a junction tree pays for so many rows, to compare with its cost."""
     return n_left >= FEW_ROWS
 
 

@@ -1,4 +1,4 @@
-"""Whole tables of rows with missing cells: posteriors and imputation, without a Python step for each row."""
+"""Whole tables of rows with missing values: posteriors and imputation, without a Python step for each row."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _is_positive(network: BayesianNetwork) -> bool:
 
 
 def impute(network: BayesianNetwork, data: Any, how: str = "mpe", seed: int = 0, options: Options = EXACT) -> Table:
-    """The rows with their missing cells filled in; see :meth:`bntk.BayesianNetwork.impute`."""
+    """The rows with their missing values filled in; see :meth:`bntk.BayesianNetwork.impute`."""
     ways = ("mpe", "mode", "sample")
     if how not in ways:
         raise ValueError(f"how must be one of {list(ways)}, not {how!r}")
@@ -186,7 +186,7 @@ def impute(network: BayesianNetwork, data: Any, how: str = "mpe", seed: int = 0,
         codes[:, open_rows] = np.where(impossible, rows, filled)
         everywhere = np.zeros(table.n_rows, dtype=bool)
         everywhere[open_rows] = impossible
-        _warn_impossible(everywhere, "their missing cells stay missing")
+        _warn_impossible(everywhere, "their missing values stay missing")
     return Table._make(codes, table.variables, table._sources)
 
 

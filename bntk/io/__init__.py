@@ -1,6 +1,6 @@
-"""Files of networks and classifiers: the suffix says which format, ``.gz`` after it compresses.
+"""Files of networks and classifiers: the suffix determines the format, ``.gz`` after it compresses.
 
-The classes in the modules of this package that declare ``suffixes`` are its formats; nothing else lists them.
+The formats are the classes in the modules of this package that declare ``suffixes``; nothing else lists them.
 """
 
 from __future__ import annotations
@@ -23,18 +23,22 @@ FORMATS = _declared.FORMATS
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a network or a classifier from a file; the suffix says which format.
-
-    ``bntk.io.FORMATS`` has all suffixes: ``.bif``, ``.json`` (our own), ``.xmlbif``, ``.net`` ...; ``.gz`` after one of
-    them is unpacked. What cannot be read is one :class:`ParseError` that says where.
+    """Read a network or a classifier from a file, in the format that its suffix names.
 
     Parameters
     ----------
     path : str or path
+        The file. ``bntk.io.FORMATS`` lists all suffixes: ``.bif``, ``.json`` (bntk's own), ``.xmlbif``, ``.net`` ...;
+        ``.gz`` after one of them is unpacked.
 
     Returns
     -------
     BayesianNetwork, or the fitted classifier whose ``save`` wrote the file (``.json`` only)
+
+    Raises
+    ------
+    ParseError
+        When the file cannot be read; it has the line and the column.
 
     Examples
     --------
@@ -52,16 +56,19 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def save(network: BayesianNetwork, path: str | os.PathLike[str]) -> None:
-    """Write a network to a file; a crash on the way leaves the old file as it was.
+    """Write a network to a file, in the format that its suffix names.
 
     The formats are those of :func:`load`. Structure, states and numbers are kept by all of them, but ``.uai`` has no
-    names; only ``.json`` keeps the types of states, what is ordered, counts and the prior. Positions of nodes are kept
-    by ``.json``, ``.xmlbif``, ``.net`` and, rounded, ``.xdsl``.
+    names; only ``.json`` keeps the types of states, whether they are ordered, counts and the prior. Positions of nodes
+    are kept by ``.json``, ``.xmlbif``, ``.net`` and, rounded, ``.xdsl``. If writing fails, an existing file stays as it
+    was.
 
     Parameters
     ----------
     network : BayesianNetwork
+        The network.
     path : str or path
+        The file, which is replaced if it exists; ``.gz`` after the suffix compresses.
     """
     from bntk.io.files import write_text
 

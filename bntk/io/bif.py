@@ -3,7 +3,7 @@
 Read are the forms found in the wild: state names with odd characters (``<5``, ``Asy/Patch``), names in double
 quotes, ``//`` and ``/* */`` comments, ``default`` rows, ``table`` lists for families with parents (the child
 changing slowest, as JavaBayes writes them), parents separated by commas or blanks. Properties are skipped.
-Written is the plainest form: one line a parent configuration, numbers with all their digits, quotes only where
+Written is the plainest form: one line per parent configuration, numbers with all their digits, quotes only where
 a name needs them, so that reading the file gives the same network to the last bit.
 """
 
@@ -34,7 +34,7 @@ _TYPE = re.compile(r"\s*type\s+discrete\s*\[\s*(\d{1,9})\s*\]\s*\{([^{}]*)\}\s*;
 _PROPERTY = re.compile(r"\s*property\b[^;]*;")
 _ROW = re.compile(r"\s*(?:\(([^()]*)\)|(table|default)\b)([^;(){}]*);")
 
-# A family whose rows are not all written out may not be larger than this: a short file must not ask for much.
+# A family whose rows are not all written out may not be larger than this: a short file must not need much memory.
 _MAX_DEFAULT_ENTRIES = 2**22
 _MAX_AXES = 32  # numpy's
 

@@ -1,4 +1,4 @@
-"""What the readers and writers of all network files share: collecting variables and tables, and naming states."""
+"""Shared parts of the readers and writers of network files: collecting variables and tables, and naming states."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class NetworkBuilder:
         self._off = max(self._off, off)
 
     def add_position(self, name: str, numbers: Sequence[str]) -> None:
-        """Where a variable is drawn, if the words are two finite numbers; pictures are not worth an error."""
+        """Where a variable is drawn, if the words are two finite numbers; others are ignored."""
         try:
             x, y = (float(number) for number in numbers)
         except ValueError:
@@ -105,7 +105,7 @@ class NetworkBuilder:
             self.fail(f"not a list of numbers: {error}", place)
 
     def network(self) -> BayesianNetwork:
-        """The network, when every variable has its table and the arcs close no cycle."""
+        """The network, when every variable has its table and the arcs form no cycle."""
         if not self.variables:
             self.fail(f"no variable is declared; is this a {self.kind} file?", (1, 1))
         absent = [name for name in self.variables if name not in self._cpts]

@@ -1,4 +1,4 @@
-"""What a file format is: how text becomes a network, and a network text."""
+"""The base of file formats: reading a network from text, and writing it as text."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 class Format(ABC):
-    """A file format of networks; those that derive from it are read and written by :func:`bntk.load` and ``save``.
+    """The base of file formats of networks; :func:`bntk.load` and ``save`` use all classes that derive from it.
 
-    The first line of the docstring says what it is, where formats are listed.
+    The first line of the docstring describes the format where formats are listed.
 
     Attributes
     ----------
     suffixes : tuple of str
         In small letters and with the dot; the first is the usual one.
     reads_bytes : bool
-        Whether :meth:`parse` takes the bytes of a file, for formats that say in the file how it is encoded; by default
+        Whether :meth:`parse` takes the bytes of a file, for formats that declare the encoding in the file; by default
         it takes text in UTF-8.
     has_names : bool
         Whether variables and states keep their names.
@@ -45,7 +45,7 @@ class Format(ABC):
     def parse(text: Any, source: str = "") -> Any:
         """Read a network from text (or bytes); ``source`` is the file, for messages.
 
-        What cannot be read is one :class:`bntk.errors.ParseError` that says where.
+        What cannot be read raises a :class:`bntk.errors.ParseError` with line and column.
         """
 
     @staticmethod

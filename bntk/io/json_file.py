@@ -1,4 +1,4 @@
-"""Files of our own: JSON whose ``format`` says whether it holds a network or a classifier."""
+"""bntk's own files: JSON whose key ``format`` tells whether it holds a network or a classifier."""
 
 from __future__ import annotations
 

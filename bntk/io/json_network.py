@@ -1,9 +1,10 @@
-"""Our own form of a network: JSON that keeps everything, to the last bit.
+"""Networks as JSON, bntk's own format, which keeps everything to the last bit.
 
-Kept are states with their types (text, whole numbers, numbers, booleans, tuples of these), what is ordered, the order
-of nodes, the tables, and where there are any the counts behind them and the prior, so that a fitted network can still
-be updated, and the positions of nodes in pictures. Keys that the reader does not know are skipped; a later version may
-add some. ``values`` and ``counts`` are flat: the child's states change fastest, then those of the last parent.
+Kept are states with their types (text, whole numbers, numbers, booleans, tuples of these) and whether they are ordered,
+the order of nodes, the tables, and where there are any the counts behind them and the prior, so that a fitted network
+can still be updated, and the positions of nodes in pictures. Keys that the reader does not know are skipped; a later
+version may add some. ``values`` and ``counts`` are flat: the child's states change fastest, then those of the last
+parent.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def parse(text: str, source: str = "") -> BayesianNetwork:
 
 
 def read_network(document: dict[str, Any], source: str = "") -> BayesianNetwork:
-    """Read a network from what the JSON text holds."""
+    """Read a network from the object in a JSON text."""
     return _Reader(source).network(document)
 
 
@@ -167,7 +168,7 @@ class _Reader:
 
 
 def dump(network: BayesianNetwork) -> str:
-    """The network as JSON text, one line a variable and a table."""
+    """The network as JSON text, with one line per variable and per table."""
     parts = []
     for key, value in document_of(network).items():
         lines = isinstance(value, list)
@@ -177,7 +178,7 @@ def dump(network: BayesianNetwork) -> str:
 
 
 def document_of(network: BayesianNetwork, prior: bool = True) -> dict[str, Any]:
-    """What the file holds, as plain values; without the prior if that is kept elsewhere."""
+    """The content of the file, as plain values; without the prior if that is kept elsewhere."""
     document: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if network.prior is not None and prior:
         document["prior"] = _prior_entry(network.prior)

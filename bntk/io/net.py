@@ -1,8 +1,8 @@
 """Hugin NET, as Hugin, pgmpy, pyAgrum and bnlearn write it.
 
 Discrete chance nodes with tables are read; attributes that are not needed are skipped. In ``data`` the child's states
-change fastest, then those of the last parent; the parentheses say nothing more. Nodes are called by identifiers; where
-a name is none, the real one is kept in the attribute ``bntk_name`` beside the label, which Hugin keeps.
+change fastest, then those of the last parent; the parentheses are ignored. Nodes are called by identifiers; a name that
+is none is kept in the attribute ``bntk_name`` beside the label, which Hugin keeps.
 """
 
 from __future__ import annotations

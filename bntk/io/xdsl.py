@@ -20,7 +20,7 @@ from bntk.io.format import Format
 from bntk.io.xml_tree import Element, escaped, read_xml
 from bntk.network import BayesianNetwork
 
-# A deterministic node names one state a row, but its table has one entry a state: a short file must not ask for much.
+# A deterministic node names one state per row, but its table has an entry per state: a short file must not need much.
 _MAX_RESULTS = 2**16
 
 _AGRUM = re.compile(r"aGrUM ([0-9]{1,9})")
@@ -112,7 +112,7 @@ def _middle(box: list[str]) -> list[str]:
 
 
 def _position(build: NetworkBuilder, node: Element) -> int:
-    """Where the node stands in our order; 0, so that the order of the file stays, when that is not said."""
+    """The position of the node in the original order; 0, which keeps the order of the file, when there is none."""
     for entry in node.all("property"):
         if entry.attributes.get("id") == "bntk_position":
             position = _json(build, entry)

@@ -29,7 +29,7 @@ def soft_completion(
     """A counter of all completions of every row, each with its posterior probability under a network.
 
     What it counts are the expected counts, exactly, of any family. Only rows with more than ``max_completions``
-    completions (the product of the numbers of states of their missing cells), and those for which there is no room
+    completions (the product of the numbers of states of their missing values), and those for which there is no room
     (:data:`MOST_CELLS`), are represented by :data:`DRAWS` draws from their posterior, each with the same share of the
     row's weight.
 
@@ -63,7 +63,7 @@ def soft_completion(
 
 
 def hard_completion(network: BayesianNetwork, table: Table, weights: Floats | None = None) -> TableCounter:
-    """A counter of the rows with their missing cells filled in by a most probable explanation."""
+    """A counter of the rows with their missing values filled in by a most probable explanation."""
     codes, repeats = merged_rows(table.codes, weights)
     filled, _ = compile_network(network).mpe_rows(codes)
     return _counter(filled, table, repeats)
@@ -96,7 +96,7 @@ def _all_completions(
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Every completion of every row, and the row that each belongs to; ``sizes`` says how many a row has."""
     owners = np.repeat(np.arange(len(sizes)), sizes)
-    # The number of a completion within its row, read as digits in the mixed radix of the missing cells.
+    # The number of a completion within its row, read as digits in the mixed radix of the missing values.
     number = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     filled = codes[:, owners]
     for column, card in zip(filled, cards.tolist(), strict=True):

@@ -247,7 +247,7 @@ class IncompleteRows:
     scopes : list of tuples of int
         The same by position.
     open : list of int
-        The nodes whose family has missing cells.
+        The nodes whose family has missing values.
     is_complete : bool
     """
 
@@ -263,7 +263,7 @@ class IncompleteRows:
         whole = table.complete_rows()
         codes, repeats = merged_rows(table.codes[:, ~whole], None if weights is None else weights[~whole])
         self._cells = self._expected(dag, codes, repeats)
-        # Rows with too many missing cells to be summed out one by one go through a junction tree as a whole.
+        # Rows with too many missing values to be summed out one by one go through a junction tree as a whole.
         large = self._cells.too_large
         self._large, self._large_weights = np.ascontiguousarray(codes[:, large]), repeats[large]
         self._program = self._compiled() if large.any() else None

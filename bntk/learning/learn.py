@@ -232,7 +232,7 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
     incomplete = _incomplete(evaluator.counter)
     if incomplete and getattr(evaluator.score, "missing", "available") != "average":
         warnings.warn(
-            f"{len(incomplete)} variables have missing cells ({format_states(incomplete)}). {evaluator.score!r} adds "
+            f"{len(incomplete)} variables have missing values ({format_states(incomplete)}). {evaluator.score!r} adds "
             "up the rows that are complete in a family, which favours many parents: leave incomplete rows out "
             '(table.drop_missing()), or take scores.BIC(missing="average"), which is misled less',
             BntkWarning,
@@ -241,7 +241,7 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
 
 
 def _incomplete(counter: Counter) -> list[str]:
-    """The variables with missing cells."""
+    """The variables with missing values."""
     if isinstance(counter, TableCounter):
         return [name for name, missing in zip(counter.names, counter.table.has_missing, strict=True) if missing]
     counts = counter.tables([[name] for name in counter.names])

@@ -34,8 +34,8 @@ def fit(
 
         theta_ijk = (N_ijk + alpha_ijk) / sum_k (N_ijk + alpha_ijk),
 
-    and uniform where that is 0 / 0. A row with missing cells counts for each family in which it is complete
-    (available cases), unless EM is asked for. The network keeps its counts, so that :meth:`BayesianNetwork.update` is
+    and uniform where that is 0 / 0. A row with missing values counts for each family in which it is complete
+    (available cases), unless EM is chosen. The network keeps its counts, so that :meth:`BayesianNetwork.update` is
     exact.
 
     Parameters

@@ -27,7 +27,7 @@ __all__ = ["BDeu", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_pri
 
 
 class Prior(ABC):
-    """What every prior can be asked for: the pseudo-counts alpha_ijk of families.
+    """The base of all priors: pseudo-counts alpha_ijk for families.
 
     A prior of your own derives from this class. Most need only :meth:`pseudo_count`.
 

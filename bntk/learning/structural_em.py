@@ -227,19 +227,19 @@ class _Task:
     seed: int
 
     def estimate(self, dag: DAG, start: BayesianNetwork | None = None) -> tuple[BayesianNetwork, Round]:
-        """The network of a structure by EM, and what it is worth."""
+        """The network of a structure with parameters by EM, and its objective and log-likelihood."""
         counter = TableCounter(self.table, self.weights)
         network = fit_em(dag, counter, self.prior, start=start, tolerance=self.tolerance, seed=self.seed)
         rows = IncompleteRows(dag, self.table, self.weights, self.prior)
         tables = [cpt.values for cpt in network.cpts]
         expected, log_likelihood = rows.expect(tables)
-        worth = sum(
+        score = sum(
             self.score.family(counts.reshape(-1, counts.shape[-1]), n=counter.total_weight) for counts in expected
         )
         arc_weights = self.space.arc_weight_matrix()
         if arc_weights is not None:
-            worth += sum(float(arc_weights[scope[:-1], scope[-1]].sum()) for scope in rows.scopes)
-        objective = worth - log_product(expected, tables) + log_likelihood
+            score += sum(float(arc_weights[scope[:-1], scope[-1]].sum()) for scope in rows.scopes)
+        objective = score - log_product(expected, tables) + log_likelihood
         return network, Round(dag, objective, log_likelihood)
 
 

@@ -119,7 +119,7 @@ def _label_artist(label: Label) -> Any:
 
 
 def _families() -> list[str]:
-    """The font that boxes are measured for, then what the user asks for: it may have letters that the first lacks."""
+    """The font that boxes are measured for, then the user's font: it may have letters that the first lacks."""
     import matplotlib as mpl
 
     return list(dict.fromkeys(["DejaVu Sans", *mpl.rcParams["font.family"]]))

@@ -72,7 +72,7 @@ def percent(p: float) -> str:
 
 
 def posterior_bars(network: BayesianNetwork, given: Mapping[str, Any] | None, names: Iterable[str]) -> dict[str, Bars]:
-    """The bars of some variables; an observed one has its state alone."""
+    """The bars of some variables; an observed one has a bar for its state only."""
     findings = read_findings(network, given)
     marginals = network.marginals(given)
     bars = {}

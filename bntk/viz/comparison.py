@@ -43,9 +43,13 @@ def plot_comparison(
     Parameters
     ----------
     learned, reference : DAG or BayesianNetwork
-        Over the same nodes, in any order.
-    ax, title, layout
-        As for :func:`plot_dag`.
+        The two structures, over the same nodes in any order.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure of the size that the graph needs.
+    title : str, optional
+        The title of the picture.
+    layout : {"auto", "layered", "graphviz"}
+        How nodes are placed, see :func:`plot_dag`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Curves: how reliable probabilities are, and the way of a search."""
+"""Curves: the calibration of predicted probabilities, and the course of a search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DASHES = ("-", "--", "-.", ":")
 
 @dataclass(frozen=True)
 class Reliability:
-    """Bins of predicted probabilities: their mean, the share of rows that came true, and the number of rows."""
+    """A reliability curve: for each bin, the mean prediction, the observed frequency and the number of rows."""
 
     predicted: Floats
     observed: Floats
@@ -33,7 +33,7 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """The expected calibration error: the mean distance of the two, weighted by the number of rows."""
+        """The expected calibration error: the mean distance of prediction and frequency, weighted by the rows."""
         return float(np.abs(self.predicted - self.observed) @ self.counts / self.counts.sum())
 
 
@@ -44,18 +44,21 @@ def reliability(
     classes: Sequence[Any] | None = None,
     n_bins: int = 10,
 ) -> Reliability:
-    """What predicted probabilities came to, in bins of equal width; empty bins are left out.
+    """Compare predicted probabilities with observed frequencies, in bins of equal width.
+
+    Empty bins are left out.
 
     Parameters
     ----------
     y_true : array_like of shape (n_rows,)
         Labels; or true and false, 1 and 0, for probabilities of shape (n_rows,).
     probabilities : array_like of shape (n_rows,) or (n_rows, n_classes)
-        Of the positive class; or of every class, and then the bins are of the largest one, the confidence, and a row
-        came true if its most probable class is the true one.
+        The probability of the positive class, or of every class; the bins are then of the largest one (the
+        confidence), and the frequency is that of rows whose most probable class is the true one.
     classes : sequence, optional
         The labels of the columns, sorted by default, as in ``classes_`` of a classifier.
     n_bins : int
+        The number of bins.
 
     Examples
     --------
@@ -75,9 +78,9 @@ def reliability(
 
 
 def _outcomes(labels: NDArray[Any], p: Floats, classes: Sequence[Any] | None) -> tuple[Floats, Floats]:
-    """A probability for each row, and whether what it spoke of came true."""
+    """A probability for each row, and whether the event that was predicted occurred."""
     if labels.ndim != 1 or p.ndim not in (1, 2) or len(labels) != len(p):
-        raise DataError(f"y_true has shape {labels.shape}, the probabilities {p.shape}; they need a row for each label")
+        raise DataError(f"y_true has shape {labels.shape}, the probabilities {p.shape}; they need one row per label")
     if not len(labels):
         raise DataError("y_true is empty; there is nothing to count")
     if not (np.isfinite(p) & (p >= -1e-9) & (p <= 1 + 1e-9)).all():
@@ -86,7 +89,7 @@ def _outcomes(labels: NDArray[Any], p: Floats, classes: Sequence[Any] | None) ->
     if p.ndim == 1:
         if not set(labels.tolist()) <= {0, 1}:
             known = sorted(set(map(str, labels.tolist())))[:8]
-            raise DataError(f"with one probability a row, y_true must be true or false, 1 or 0; it has {known}")
+            raise DataError(f"with one probability per row, y_true must be true or false, 1 or 0; it has {known}")
         return p, labels.astype(np.float64)
     known_classes = np.unique(labels) if classes is None else np.asarray(classes)
     if len(known_classes) != p.shape[1]:
@@ -106,16 +109,25 @@ def plot_reliability(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw how often what was predicted with some probability came true; on the diagonal it is as often as predicted.
+    """Draw a reliability diagram: the observed frequencies of classes against the predicted probabilities.
 
-    Points are bins, larger where they have more rows; the legend has the expected calibration error.
+    Well calibrated probabilities lie on the diagonal. Points are bins, larger where they have more rows; the legend has
+    the expected calibration error.
 
     Parameters
     ----------
-    y_true, probabilities, classes, n_bins
-        As for :func:`bntk.viz.reliability`; a mapping of names to probabilities draws several classifiers.
-    ax, title
-        As for :func:`plot_dag`.
+    y_true : array_like of shape (n_rows,)
+        The true labels; or true and false, 1 and 0, for probabilities of shape (n_rows,).
+    probabilities : array_like of shape (n_rows,) or (n_rows, n_classes), or mapping of name to such an array
+        The predicted probabilities, see :func:`bntk.viz.reliability`; a mapping draws several classifiers.
+    classes : sequence, optional
+        The labels of the columns, sorted by default, as in ``classes_`` of a classifier.
+    n_bins : int
+        The number of bins.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    title : str, optional
+        The title of the picture.
 
     Returns
     -------
@@ -161,10 +173,13 @@ def plot_search(result: SearchResult, *, x: str = "step", ax: Axes | None = None
     Parameters
     ----------
     result : SearchResult
+        The result of :func:`bntk.learn_structure`, or ``network.report`` after :func:`bntk.learn`.
     x : {"step", "seconds"}
-        What the horizontal axis counts.
-    ax, title
-        As for :func:`plot_dag`; the title is by default the name of the search.
+        The unit of the horizontal axis.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    title : str, optional
+        The title of the picture, by default the name of the search.
 
     Returns
     -------

@@ -42,18 +42,20 @@ def plot_dag(
     Parameters
     ----------
     dag : DAG
+        The structure to draw.
     target : str or iterable of str
         Class variables; they and the arcs from them have their own colour.
     strengths : mapping of (parent, child) to number, or what :func:`bntk.bootstrap_strengths` returns, optional
-        Strong arcs are drawn wide, in proportion; arcs that are not named have strength zero.
+        Strong arcs are drawn wide, in proportion to these numbers; arcs without a number have strength zero.
     highlight : str or iterable of str
         Other nodes to colour.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure of the size that the graph needs.
     title : str, optional
+        The title of the picture.
     layout : {"auto", "layered", "graphviz"}
         ``"layered"`` needs no other program and gives the same picture on every machine; ``"auto"`` is the same.
-        ``"graphviz"`` asks the program ``dot``, which has to be installed.
+        ``"graphviz"`` uses the program ``dot``, which has to be installed.
 
     Returns
     -------
@@ -86,14 +88,24 @@ def plot_network(
     Parameters
     ----------
     network : BayesianNetwork
+        The network to draw.
     given : mapping of variable to finding, optional
-        Evidence, as for :meth:`BayesianNetwork.query`. Its nodes are grey; ``{}`` shows the marginals.
-    target, highlight, ax, title, layout
-        As for :func:`plot_dag`.
-    strengths : "mi", or as for :func:`plot_dag`, optional
-        ``"mi"``: the mutual information of parent and child given the child's other parents.
+        Evidence, see :meth:`BayesianNetwork.query`. Its nodes are grey; ``{}`` shows the marginals.
+    target : str or iterable of str
+        Class variables; they and the arcs from them have their own colour.
+    strengths : "mi", mapping of (parent, child) to number, or bootstrap strengths, optional
+        Strong arcs are drawn wide, in proportion to these numbers. ``"mi"`` is the mutual information of parent and
+        child given the child's other parents; :func:`bntk.bootstrap_strengths` gives others.
     bars : bool or iterable of str, optional
         Which nodes have bars: by default all if there is evidence, else none.
+    highlight : str or iterable of str
+        Other nodes to colour.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure of the size that the network needs.
+    title : str, optional
+        The title of the picture.
+    layout : {"auto", "layered", "graphviz"}
+        How nodes are placed, see :func:`plot_dag`.
 
     Returns
     -------
@@ -140,7 +152,7 @@ def network_scene(
     return _scene(dag, looks, drawn, _widths(dag, strengths, network), target, layout)
 
 
-# ---- what the user asks for ------------------------------------------------------------------------------------------
+# ---- options of the user ---------------------------------------------------------------------------------------------
 
 
 def _known(dag: DAG, names: Names, what: str) -> tuple[str, ...]:
@@ -209,7 +221,7 @@ def _scene(
 
 
 def find_layout(dag: DAG, sizes: Mapping[str, Point], layout: str, share: bool = True) -> Layout:
-    """The layout that a name asks for."""
+    """The layout of a name."""
     if layout not in _LAYOUTS:
         raise ValueError(f"layout={layout!r} is not known; give one of {list(_LAYOUTS)}")
     if layout == "graphviz":
@@ -267,7 +279,7 @@ def sample_line(width: float, colour: str, dash: tuple[float, ...] = ()) -> Curv
 
 
 def add_legend(scene: Scene, samples: Sequence[tuple[Curve, str]]) -> None:
-    """Lines and what they mean, below everything else, in as many rows as the width of the scene asks for."""
+    """Lines and what they mean, below everything else, in as many rows as the width of the scene needs."""
     left, right, bottom, _ = scene.frame()
     left, right = left + scene.margin, right - scene.margin
     x, y = left, bottom - 6.0

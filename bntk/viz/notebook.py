@@ -1,4 +1,4 @@
-"""What networks, structures and classifiers show in a notebook. None of these ever raises."""
+"""The display of networks, structures and classifiers in notebooks. None of these functions raises."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def structure_svg(dag: DAG, target: Iterable[str] = ()) -> str | None:
         if not 0 < dag.n_nodes <= MOST_NODES or dag.n_arcs > _MOST_ARCS:
             return None
         return to_svg(dag_scene(dag, target=[name for name in target if name in dag]), f"{dag.n_nodes} nodes")
-    except Exception:  # a picture must not stand in the way of work
+    except Exception:  # work must not fail for want of a picture
         return None
 
 

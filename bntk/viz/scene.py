@@ -1,4 +1,4 @@
-"""What a picture of a network is made of: boxes, labels and curves, in points (1/72 inch), y upwards.
+"""The parts of a picture of a network: boxes, labels and curves, in points (1/72 inch), y upwards.
 
 A scene is drawn by :mod:`bntk.viz.axes` with matplotlib and written by :mod:`bntk.viz.svg` as SVG text. Text is
 measured by the widths of DejaVu Sans, the font of matplotlib, which is wider than the usual fonts of browsers.

@@ -15,7 +15,7 @@ Arc = tuple[str, str]
 
 
 def arc_information(network: BayesianNetwork) -> dict[Arc, float]:
-    """What each arc adds: the mutual information of parent and child given the child's other parents, in nats.
+    """The strength of each arc: the mutual information of parent and child given the child's other parents, in nats.
 
     It is exact, from the network's own distribution, and zero if the child does not depend on that parent.
 

@@ -24,14 +24,16 @@ _FONT = 9.0
 
 
 def plot_cpt(cpt: CPT, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Draw a conditional probability table as a heat map: a row for each configuration of the parents.
+    """Draw a conditional probability table as a heat map, with one row per parent configuration.
 
     Parameters
     ----------
     cpt : CPT
+        The table.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure of the size that the table needs.
     title : str, optional
+        The title of the picture.
 
     Returns
     -------
@@ -106,18 +108,21 @@ def plot_confusion(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Axes:
-    """Draw a confusion matrix: a row for each true class, a column for each predicted one.
+    """Draw a confusion matrix, with one row per true class and one column per predicted class.
 
     Parameters
     ----------
     y_true, y_pred : array_like of shape (n_rows,)
+        The true and the predicted labels.
     labels : sequence, optional
         The classes, in this order; by default all that occur, sorted.
     normalize : {None, "true", "pred", "all"}
-        Cells are counts, or shares of their row, of their column, or of everything. Colours are shares of the row,
-        unless told otherwise, so that a rare class shows as much as a frequent one.
-    ax, title
-        As for :func:`plot_cpt`.
+        Cells are counts, or shares of their row, of their column, or of all rows. Colours are shares of the row by
+        default, so that a rare class is as visible as a frequent one.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure of the size that the matrix needs.
+    title : str, optional
+        The title of the picture.
 
     Returns
     -------

@@ -182,7 +182,7 @@ def test_a_member_of_a2de_has_the_smoothed_frequencies_of_pairs_and_triples():
             assert member.cpt("x1").values[s, t, k, x] == pytest.approx(expected)
 
 
-def test_tables_may_lean_on_those_given_the_class_alone():
+def test_tables_may_be_shrunk_towards_those_given_the_class():
     X, y = random_rows(9)
     a, b = X.codes[:2]
     values = AODE(prior=Backoff(rows=3.0, alpha=0.5)).fit(X, y).member("x0").cpt("x1").values

@@ -26,7 +26,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import bntk
-from bntk.classifiers.multidim import chain_search
+from bntk.classifiers.composed import chain_search
 from bntk.errors import DataError, TooLargeError
 
 ALL = [

@@ -196,7 +196,7 @@ def test_parts_that_classifiers_share_are_written_once():
     written = [entry["class"] for entry in json.loads(dump(ensemble))["classifiers"]]
     assert written.count("NaiveBayes") == 3
     chains = again(ensemble).chains_
-    assert len({id(link.alone) for chain in chains for link in chain._links}) == 3
+    assert len({id(link.features_only) for chain in chains for link in chain._links}) == 3
 
 
 def test_without_features_and_with_one_class():

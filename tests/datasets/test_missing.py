@@ -160,7 +160,7 @@ def test_columns_of_numbers_go_by_their_rank(dtype: str) -> None:
         ({"given": "a"}, DataError, "for mechanism='mar' and no other"),
         ({"mechanism": "mar", "given": "z"}, UnknownNameError, "the data has no column 'z'"),
         ({"columns": ["a", "z"]}, UnknownNameError, "the data has no column 'z'"),
-        ({"mechanism": "mar", "given": "b"}, DataError, "given='b' has missing cells itself"),
+        ({"mechanism": "mar", "given": "b"}, DataError, "given='b' has missing values itself"),
     ],
 )
 def test_what_cannot_be_removed_is_refused_with_the_reason(rows: bntk.Table, options, error, message) -> None:

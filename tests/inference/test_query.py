@@ -238,7 +238,7 @@ def test_limits_are_said_before_anything_is_run(monkeypatch):
     assert fresh.plan("bronc", ["smoke"]).n_variables == 2
     assert fresh.plan("bronc", {"smoke": "no"}) == fresh.plan("bronc", "smoke")
     monkeypatch.setattr(choose, "MAP_ENTRIES", 2)
-    with pytest.raises(TooLargeError, match="ask for fewer targets"):
+    with pytest.raises(TooLargeError, match="query fewer targets"):
         fresh.map(["asia", "dysp"])
 
 

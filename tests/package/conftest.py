@@ -21,9 +21,9 @@ def example_files(tmp_path_factory):
     asia.save(folder / "asia.bif")
     rows = asia.sample(600, seed=1).to_pandas().astype(object)
     rows.to_csv(folder / "asia.csv", index=False)
-    holes = bntk.datasets.with_missing(asia.sample(200, seed=2), 0.1, seed=2).to_pandas()
-    holes.to_csv(folder / "holes.csv", index=False)
-    holes.drop(columns="dysp").to_csv(folder / "new.csv", index=False)
+    incomplete = bntk.datasets.with_missing(asia.sample(200, seed=2), 0.1, seed=2).to_pandas()
+    incomplete.to_csv(folder / "incomplete.csv", index=False)
+    incomplete.drop(columns="dysp").to_csv(folder / "new.csv", index=False)
     X, y = rows.drop(columns="dysp"), rows["dysp"]
     bntk.TAN().fit(X, y).save(folder / "dysp.json")
     (folder / "costs.csv").write_text("true,no,yes\nno,0,1\nyes,5,0\n")

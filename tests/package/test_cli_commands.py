@@ -99,9 +99,9 @@ def test_every_embedded_network_has_an_info(name, ask):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_a_saved_classifier_predicts_as_the_same_one_in_python(name, terminal):
     assert terminal(f"bntk learn asia.csv --target dysp --model {name} -o model.json")[0] == 0
-    code, out, err = terminal("bntk predict model.json holes.csv --proba")
+    code, out, err = terminal("bntk predict model.json incomplete.csv --proba")
     assert code == 0, err
-    train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
+    train, new = pd.read_csv("asia.csv"), pd.read_csv("incomplete.csv")
     model = CLASSIFIERS[name]().fit(train.drop(columns="dysp"), train["dysp"])
     found = frame_of(out)
     X = new.drop(columns="dysp")
@@ -115,8 +115,8 @@ def test_a_saved_classifier_predicts_as_the_same_one_in_python(name, terminal):
 @pytest.mark.parametrize("name", MULTI_CLASSIFIERS)
 def test_a_saved_classifier_of_two_classes_predicts_as_the_same_one_in_python(name, ask, terminal):
     assert terminal(f"bntk learn asia.csv --target lung,bronc --model {name} -o model.json")[0] == 0
-    found = ask("bntk predict model.json holes.csv --proba")
-    train, new = pd.read_csv("asia.csv"), pd.read_csv("holes.csv")
+    found = ask("bntk predict model.json incomplete.csv --proba")
+    train, new = pd.read_csv("asia.csv"), pd.read_csv("incomplete.csv")
     targets = ["lung", "bronc"]
     kind = MULTI_CLASSIFIERS[name]
     model = kind(bntk.TAN()) if "estimator" in kind().get_params() else kind()
@@ -218,8 +218,8 @@ def test_costs_are_matched_by_name(terminal):
 
 
 def test_a_network_predicts_a_target(terminal, asia):
-    frame = pd.read_csv("holes.csv")
-    _, out, _ = terminal("bntk predict asia.bif holes.csv --target lung --proba")
+    frame = pd.read_csv("incomplete.csv")
+    _, out, _ = terminal("bntk predict asia.bif incomplete.csv --target lung --proba")
     found = frame_of(out)
     expected = asia.posterior(frame.drop(columns="lung"), "lung")
     np.testing.assert_array_equal(found[["P(lung=no)", "P(lung=yes)"]], expected)
@@ -239,18 +239,18 @@ def test_a_network_of_intervals_cuts_numbers_by_itself(terminal):
 
 
 def test_predictions_stand_beside_columns_of_the_data(terminal):
-    assert terminal("bntk predict dysp.json holes.csv --keep all -o all.csv")[0] == 0
-    kept, frame = pd.read_csv("all.csv"), pd.read_csv("holes.csv")
+    assert terminal("bntk predict dysp.json incomplete.csv --keep all -o all.csv")[0] == 0
+    kept, frame = pd.read_csv("all.csv"), pd.read_csv("incomplete.csv")
     pd.testing.assert_frame_equal(kept.drop(columns="dysp"), frame.drop(columns="dysp"))
-    _, out, _ = terminal("bntk predict dysp.json holes.csv --keep xray,asia")
+    _, out, _ = terminal("bntk predict dysp.json incomplete.csv --keep xray,asia")
     assert out.splitlines()[0] == "xray,asia,dysp"
 
 
 def test_rows_without_a_class_are_left_out(ask, terminal):
-    frame = pd.read_csv("holes.csv")
-    _, _, err = terminal("bntk learn holes.csv --target dysp")
+    frame = pd.read_csv("incomplete.csv")
+    _, _, err = terminal("bntk learn incomplete.csv --target dysp")
     assert f"{frame['dysp'].isna().sum()} rows without a class" in err
-    assert ask("bntk learn holes.csv --target dysp")["rows"] == frame["dysp"].notna().sum()
+    assert ask("bntk learn incomplete.csv --target dysp")["rows"] == frame["dysp"].notna().sum()
 
 
 def test_learning_a_network_is_what_it_is_in_python(ask):
@@ -278,13 +278,13 @@ def test_shapes_of_networks(shape, most, ask):
 
 
 def test_missing_cells_in_a_network(ask, terminal):
-    _, _, err = terminal("bntk learn holes.csv")
+    _, _, err = terminal("bntk learn incomplete.csv")
     assert err.count("\n") == 1
     assert "--missing em" in err
-    assert terminal("bntk learn holes.csv --missing available")[2] == ""
-    rows = bntk.read_table("holes.csv")
-    assert ask("bntk learn holes.csv --missing drop")["rows"] == rows.drop_missing().n_rows
-    assert ask("bntk learn holes.csv --missing em -o em.json")["search"] == "structural EM"
+    assert terminal("bntk learn incomplete.csv --missing available")[2] == ""
+    rows = bntk.read_table("incomplete.csv")
+    assert ask("bntk learn incomplete.csv --missing drop")["rows"] == rows.drop_missing().n_rows
+    assert ask("bntk learn incomplete.csv --missing em -o em.json")["search"] == "structural EM"
     assert bntk.load("em.json").is_close(bntk.structural_em(rows), 0.0)
 
 
@@ -299,8 +299,8 @@ def test_fitting_is_what_it_is_in_python(terminal, ask, asia):
 
 
 def test_fitting_by_em_is_what_it_is_in_python(terminal, ask, asia):
-    rows = pd.read_csv("holes.csv")
-    found = ask("bntk fit asia holes.csv --missing em --prior 1 -o em.json")
+    rows = pd.read_csv("incomplete.csv")
+    found = ask("bntk fit asia incomplete.csv --missing em --prior 1 -o em.json")
     expected = bntk.fit_em(asia.dag, rows, 1, variables=asia.variables)
     assert bntk.load("em.json").is_close(expected, 0.0)
     assert found["converged"]
@@ -449,8 +449,8 @@ def test_sampling_is_reproducible_and_that_of_python(terminal, asia):
 
 
 def test_sampling_leaves_cells_out(terminal):
-    terminal("bntk sample asia -n 2000 --missing 0.25 -o holes.csv")
-    assert pd.read_csv("holes.csv").isna().to_numpy().mean() == pytest.approx(0.25, abs=0.02)
+    terminal("bntk sample asia -n 2000 --missing 0.25 -o incomplete.csv")
+    assert pd.read_csv("incomplete.csv").isna().to_numpy().mean() == pytest.approx(0.25, abs=0.02)
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.parquet", "rows.csv.gz"])

@@ -120,9 +120,9 @@ def test_lists_of_labels_that_cannot_be_used(tmp_path, xml, message):
     ("relation", "n_labels", "message"),
     [
         ("songs", None, r"songs\.arff: which attributes are labels\?.*give xml= or n_labels="),
-        ("'songs: -C 5'", None, "5 labels are asked for, of 5 attributes; it must be 1 to 4"),
-        ("songs", 0, "0 labels are asked for"),
-        ("songs", -9, "-9 labels are asked for"),
+        ("'songs: -C 5'", None, "n_labels is 5, of 5 attributes; it must be 1 to 4"),
+        ("songs", 0, "n_labels is 0"),
+        ("songs", -9, "n_labels is -9"),
         ("songs", 2, "the label 'tempo' holds numbers that are not whole"),
         ("'s: -C 2-weka.filters.unsupervised.attribute.Remove-R1'", None, "changed by a filter after '-C 2'"),
     ],

@@ -131,7 +131,7 @@ def test_what_cannot_be_counted_is_refused():
         reliability([0, 1], [0.1, 1.2])
     with pytest.raises(DataError, match="2 columns for the 3 classes"):
         reliability([0, 1, 2], np.full((3, 2), 0.5))
-    with pytest.raises(DataError, match="a row for each label"):
+    with pytest.raises(DataError, match="one row per label"):
         reliability([0, 1], [0.5])
     with pytest.raises(DataError, match="empty"):
         reliability([], [])

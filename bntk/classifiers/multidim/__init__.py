@@ -1,1 +1,1 @@
-"""Classifiers with several class variables."""
+"""Networks with several class variables: which spaces, scores and decisions; inference is that of every network."""

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.multidim.base import Floats, MultiBayesClassifier, class_names
+from bntk.classifiers.multidim.base import Floats, MultiBayesClassifier
 from bntk.cpt import CPT
 from bntk.data.labels import pair_counts
+from bntk.data.variable import names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.inference.elimination.targets import Mixture
@@ -138,7 +139,7 @@ class AMODE(MultiBayesClassifier):
         for k in range(m):
             member = np.full([1] * m, 1.0 / m)
             for j in range(m):
-                table = self._alone(k) if j == k else self._given(j, k)
+                table = self._class_prior(k) if j == k else self._given(j, k)
                 shape = [card if i in (j, k) else 1 for i, card in enumerate(self.labels_.cards)]
                 member = member * (table.T if j < k else table).reshape(shape)
             total += member
@@ -151,14 +152,14 @@ class AMODE(MultiBayesClassifier):
             mine = given.copy()
             mine[self._span(j)] = np.eye(given.shape[1])
             tables[n_features + j,] = log(mine).T[:, None, :]
-        weights = np.concatenate([self._alone(k) for k in range(len(self.classes_))])
+        weights = np.concatenate([self._class_prior(k) for k in range(len(self.classes_))])
         return tables, log(weights / len(self.classes_))
 
     def _span(self, k: int) -> slice:
         """Where the states of C_k are among those of all classes."""
         return slice(sum(self.labels_.cards[:k]), sum(self.labels_.cards[: k + 1]))
 
-    def _alone(self, k: int) -> Floats:
+    def _class_prior(self, k: int) -> Floats:
         """P(C_k)."""
         mine = self._span(k)
         return posterior_mean(self._pairs[mine, mine].diagonal(), self._prior.pseudo_count(self._class_variables[k], 1))
@@ -177,7 +178,7 @@ class AMODE(MultiBayesClassifier):
     def member(self, name: str) -> BayesianNetwork:
         """The network in which the class variable of this name is the parent of all others."""
         check_is_fitted(self)
-        names = class_names(self._class_variables)
+        names = names_of(self._class_variables)
         if name not in names:
             raise ValueError(f"{name!r} is no class variable; they are {list(names)}")
         k = names.index(name)
@@ -185,7 +186,7 @@ class AMODE(MultiBayesClassifier):
         parent = self._class_variables[k]
         cpts = list(self._shared.cpts[: -len(names)])
         for j, child in enumerate(self._class_variables):
-            cpts.append(CPT(child, self._alone(k)) if j == k else CPT(child, self._given(j, k), [parent]))
+            cpts.append(CPT(child, self._class_prior(k)) if j == k else CPT(child, self._given(j, k), [parent]))
         return BayesianNetwork(DAG(self._shared.names, arcs), cpts)
 
     @property

@@ -24,7 +24,7 @@ from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.cuts import joint_cuts
 from bntk.data.labels import Labels, read_labels
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import Variable, names_of
+from bntk.data.variable import names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
@@ -310,11 +310,6 @@ class MultiBayesClassifier(MultiTargetClassifier):
 
     def _joint(self, rows: Codes) -> Floats:
         return normalised(self._posterior.log_joint_table(rows), axis=1)
-
-
-def class_names(variables: tuple[Variable, ...]) -> tuple[str, ...]:
-    """The names of variables."""
-    return tuple(variable.name for variable in variables)
 
 
 def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 from bntk.classifiers.averaged import Counts
 from bntk.classifiers.base import RowReader
+from bntk.classifiers.composed.links import ConstantLink, EstimatorLink, NaiveLink
 from bntk.classifiers.densities import Columns, Gaussian, KernelDensities, Multinomial
 from bntk.classifiers.features import Features
 from bntk.classifiers.kde import KernelDensity
-from bntk.classifiers.multidim.links import ConstantLink, EstimatorLink, NaiveLink
 from bntk.data.labels import Labels
 from bntk.data.variable import Variable
 from bntk.graph.dag import DAG

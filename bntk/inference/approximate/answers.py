@@ -84,7 +84,7 @@ class Propagation:
 
 
 class Sampled:
-    """What rows drawn from the posterior tell, and how much they are worth."""
+    """Estimates from rows drawn from the posterior, and how reliable they are."""
 
     converged = None
 
@@ -105,7 +105,7 @@ class Sampled:
         return [self.sample.standard_error(name) for name in self._names(variables)]
 
     def report(self, variables: Sequence[int]) -> str:
-        """How many rows they are worth, and the largest standard error."""
+        """The effective sample size, and the largest standard error."""
         n = f"{self.sample.table.n_rows:,} rows"
         error = max((float(error.max()) for error in self.standard_errors(variables)), default=0.0)
         if isinstance(self.sample, WeightedSample):

@@ -123,6 +123,39 @@ def _send_to_factor(graph, edge, likelihood, b):
     return _shift(b.to_factor, at, at + card)
 
 
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _believe(graph, v, likelihood, b):
+    """b.belief of a variable: its likelihood times what all its factors say."""
+    first, card = graph.state_start[v], graph.cards[v]
+    for s in range(card):
+        b.belief[first + s] = likelihood[first + s]
+    for i in range(graph.near_start[v], graph.near_start[v + 1]):
+        start = graph.message_start[graph.near[i]]
+        for s in range(card):
+            b.belief[first + s] += b.to_variable[start + s]
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _send_from_belief(graph, edge, likelihood, log_scale, b):
+    """As :func:`_send_to_factor`, by taking what the factor says from the belief: quick however many factors there are.
+
+    ``log_scale`` is the log of what the belief was divided by. Where the factor says that a state is impossible,
+    nothing can be taken away, and the sum is made anew.
+    """
+    v = graph.edge_variable[edge]
+    card, at, first = graph.cards[v], graph.message_start[edge], graph.state_start[v]
+    for s in range(card):
+        said = b.to_variable[at + s]
+        if said > -np.inf:
+            b.to_factor[at + s] = b.belief[first + s] - said
+        else:
+            b.to_factor[at + s] = likelihood[first + s] - log_scale
+            for i in range(graph.near_start[v], graph.near_start[v + 1]):
+                if graph.near[i] != edge:
+                    b.to_factor[at + s] += b.to_variable[graph.message_start[graph.near[i]] + s]
+    return _shift(b.to_factor, at, at + card)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _send_to_all_factors(graph, v, likelihood, b):
     """The messages of a variable to all its factors, by sums of those before and after each. Whether none is zero."""
@@ -288,15 +321,19 @@ def _in_turn(graph, tables, row, likelihood, maximise, flooding, damping, max_it
     """
     n, change, possible = graph.edge_start.size - 1, 0.0, True
     for iteration in range(max_iter):
-        if flooding:
-            for v in range(graph.cards.size):
+        for v in range(graph.cards.size):
+            if flooding:
                 possible = _send_to_all_factors(graph, v, likelihood, b) and possible
+            else:  # made anew in every round, so that rounding does not add up
+                _believe(graph, v, likelihood, b)
         change = 0.0
         for i in range(n):
             f = i if flooding or iteration % 2 == 0 else n - 1 - i
             if not flooding:
                 for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
-                    possible = _send_to_factor(graph, edge, likelihood, b) > -np.inf and possible
+                    v = graph.edge_variable[edge]
+                    b.log_sum[v] = _send_from_belief(graph, edge, likelihood, 0.0, b)
+                    possible = b.log_sum[v] > -np.inf and possible
             if not possible:
                 return iteration + 1, -1.0
             _factor_messages(graph, f, tables, row, maximise, b)
@@ -304,6 +341,11 @@ def _in_turn(graph, tables, row, likelihood, maximise, flooding, damping, max_it
                 moved = _commit(graph, edge, edge - graph.edge_start[f], damping, b)
                 possible = moved >= 0.0 and possible
                 change = max(change, moved)
+                if not flooding:
+                    v, at = graph.edge_variable[edge], graph.message_start[edge]
+                    for s in range(graph.cards[v]):
+                        known = b.to_factor[at + s] + b.log_sum[v]
+                        b.belief[graph.state_start[v] + s] = known + b.to_variable[at + s]
         if not possible:
             return iteration + 1, -1.0
         if change <= tolerance:
@@ -413,17 +455,13 @@ def _bethe(graph, tables, row, likelihood, b):
     """
     log_z = 0.0
     for v in range(graph.cards.size):
-        first, end = graph.state_start[v], graph.state_start[v] + graph.cards[v]
-        b.belief[first:end] = likelihood[first:end]
-        for edge in graph.near[graph.near_start[v] : graph.near_start[v + 1]]:
-            for s in range(graph.cards[v]):
-                b.belief[first + s] += b.to_variable[graph.message_start[edge] + s]
-        b.log_sum[v] = _normalise(b.belief, first, end)
+        _believe(graph, v, likelihood, b)
+        b.log_sum[v] = _normalise(b.belief, graph.state_start[v], graph.state_start[v] + graph.cards[v])
         log_z += b.log_sum[v]
     for f in range(graph.edge_start.size - 1):
         first = graph.edge_start[f]
         for edge in range(first, graph.edge_start[f + 1]):
-            log_z += _send_to_factor(graph, edge, likelihood, b) - b.log_sum[graph.edge_variable[edge]]
+            log_z += _send_from_belief(graph, edge, likelihood, b.log_sum[graph.edge_variable[edge]], b)
         log_z += _factor_messages(graph, f, tables, row, False, b)
         for s in range(graph.cards[graph.edge_variable[first]]):  # the sum over the first axis closes that over all
             b.new[0, s] += b.to_factor[graph.message_start[first] + s]

@@ -72,7 +72,7 @@ class WeightedSample(Sample):
 
     @cached_property
     def effective_size(self) -> float:
-        """How many rows of equal weight would be worth as much (Kish): the inverse of the sum of squared weights."""
+        """The effective sample size of Kish: the inverse of the sum of squared weights."""
         return float(1.0 / np.square(self.weights).sum())
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Kernels that sum a component of missing cells out of a row: those that its observed cells and the target separate.
+"""Kernels that sum a component of missing values out of a row: those that its observed cells and the target separate.
 
 A component of one variable is summed at once. For a larger one its variables get local numbers, which are bits of a
 word; then they are summed out, cheapest first. Functions that are called for each row or component take few arrays:
@@ -153,7 +153,7 @@ def solve(row, stamp, seed, families, target, budget, state, allowed, room):
 
 @njit(**INNER)
 def find_component(row, stamp, seed, starts, around, state, allowed, target, ints, strides):
-    """Collect the missing cells connected with the seed and the families that they are in; False if there are too many.
+    """Collect the missing values connected with the seed and the families that have them; False if there are too many.
 
     No variable or family of a row is in two components; ``stamp`` marks those that were met.
     """

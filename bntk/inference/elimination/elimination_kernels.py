@@ -1,9 +1,9 @@
-"""Kernels for rows with missing cells: what the observed cells cut off is looked up, the rest is summed out row by row.
+"""Kernels for rows with missing values: what observed cells cut off is looked up, the rest is summed out row by row.
 
 In a row, a variable that is neither observed nor above an observed one (or the target) sums to one and is left out. A
-family all of whose other members are observed is a look-up in a log table. The missing cells that are left fall apart
+family all of whose other members are observed is a look-up in a log table. The missing values that are left fall apart
 into components, often of one or two variables, which the observed cells and the target separate; each is summed out
-alone, cheapest variable first. What a row costs depends on its own missing cells, not on the size of the network.
+alone, cheapest variable first. What a row costs depends on its own missing values, not on the size of the network.
 
 :mod:`bntk.inference.elimination.lookup_kernels` has the look-ups, which run for ``BLOCK`` rows side by side, and
 :mod:`bntk.inference.elimination.component_kernels` the sums. All arrays are trusted.
@@ -73,7 +73,7 @@ class Lookups(NamedTuple):
     ``has_target[k]``. ``seeds`` are all members.
 
     The first entries of log tables are zeros for families that a row does not use. Families whose zeros can make a row
-    impossible have tables of NOTHING, SOMETHING, EVERYTHING, with one more state for a missing cell, children before
+    impossible have tables of NOTHING, SOMETHING, EVERYTHING, with one more state for a missing value, children before
     their parents.
     """
 
@@ -123,7 +123,7 @@ class Room(NamedTuple):
 def look_up_rows(codes, begin, end, cards, lookups, supports, normalise, entry, rest, out, open_blocks):
     """out[row] = log P(target, observed cells), or normalised the posterior of the target, for blocks of rows.
 
-    Blocks with a missing cell that an answer could depend on are only marked in ``open_blocks``; returns how many there
+    Blocks with a missing value that an answer could depend on are only marked in ``open_blocks``; returns how many there
     are in begin..end, which begins with a block. Complete rows need nothing else, and this compiles quickly.
     """
     n_open = 0
@@ -180,7 +180,7 @@ def score_rows(
 def score_row(row, stamp, families, lookups, supports, target, budget, block, room):
     """Add the components that matter to the scores of a row; False when they are too large.
 
-    First those of missing cells that the answer depends on, then those that could leave nothing possible.
+    First those of missing values that the answer depends on, then those that could leave nothing possible.
     """
     ints, product, rest = room.ints, room.product, block.rest
     ints[SIZES, 4] = 0
@@ -222,7 +222,7 @@ def take_product(row, limit, product, scores):
 
 @njit(**INNER)
 def open_cells(row, seeds, state, ints):
-    """List the missing cells among some variables; returns how many."""
+    """List the missing values among some variables; returns how many."""
     found = 0
     for i in range(seeds.size):
         if state[seeds[i], row] == MISSING:
@@ -233,9 +233,9 @@ def open_cells(row, seeds, state, ints):
 
 @njit(**INNER)
 def doubtful_cells(row, stamp, supports, state, doubtful, ints):
-    """List the missing cells of the families that allow something, but not everything; returns how many.
+    """List the missing values of the families that allow something, but not everything; returns how many.
 
-    All others allow everything. None if no two of them have a missing cell in common: then each can have its way.
+    All others allow everything. None if no two of them have a missing value in common: then each can have its way.
     """
     found, shared = 0, False
     for k in range(supports.children.size):
@@ -254,7 +254,7 @@ def doubtful_cells(row, stamp, supports, state, doubtful, ints):
 
 @njit(**OUTER)
 def count_rows(codes, weights, begin, end, families, budget, block, room, beliefs, too_large):
-    """Add P(family | row) to the beliefs, for rows begin..end and families with missing cells, weighted.
+    """Add P(family | row) to the beliefs, for rows begin..end and families with missing values, weighted.
 
     The first entries of ``beliefs`` are over those of the network's tables; the rest is room to work. Returns the sum
     of the logs of the components; rows with one that is too large are marked.

@@ -1,4 +1,4 @@
-"""Rows with missing cells, each worth what its own missing cells cost: look-ups, and small sums row by row."""
+"""Rows with missing values by variable elimination: look-ups and small sums, at a cost that depends on each row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS_A_PIECE = 1024
 
 
 class Answer(NamedTuple):
-    """One line a row, and which rows were too large to be answered."""
+    """One line per row, and which rows were too large to be answered."""
 
     values: Floats
     too_large: NDArray[np.bool_]
@@ -79,7 +79,7 @@ def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: 
 
 
 class ExpectedCounts:
-    """The E-step of EM for the cells of families with missing cells, for one set of rows and changing tables.
+    """The E-step of EM for the cells of families with missing values, for one set of rows and changing tables.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _flat_lookups(
 
 
 def _what_it_says(values: Floats) -> NDArray[np.uint8]:
-    """Whether a family allows nothing, something or everything, with one more state an axis for a missing cell."""
+    """Whether a family allows nothing, something or everything, with one more state an axis for a missing value."""
     some, every = values > 0, values > 0
     for axis in range(values.ndim):
         some = np.concatenate([some, some.any(axis=axis, keepdims=True)], axis=axis)

@@ -1,7 +1,7 @@
-"""Kernels for rows in blocks: families without missing cells are look-ups in log tables, several rows side by side.
+"""Kernels for rows in blocks: families without missing values are look-ups in log tables, several rows side by side.
 
 Rows whose cells are all observed, as far as an answer depends on them, need nothing else. The functions of the second
-part find what a block of rows with missing cells can look up and what is left; see
+part find what a block of rows with missing values can look up and what is left; see
 :mod:`bntk.inference.elimination.elimination_kernels`. All arrays are trusted.
 
 A place that is not known to be positive is made unsigned: an index that may be negative keeps the compiler from working
@@ -24,7 +24,7 @@ BLOCK = 64
 
 #: In the place of a code: missing, and missing without telling anything about other cells.
 MISSING, LEFT_OUT = -1, -2
-#: What a family with zeros says of a row, its missing cells summed out: nothing is possible, something, everything.
+#: What a family with zeros says of a row, its missing values summed out: nothing is possible, something, everything.
 NOTHING, SOMETHING, EVERYTHING = 0, 1, 2
 #: What is left to do for a row: components that its answer depends on, families that could exclude each other.
 OPEN, DOUBTFUL = 1, 2
@@ -97,7 +97,7 @@ def finish_rows(n, begin, scores, rest, normalise, first, out):
                 out[first + i, s] /= total
 
 
-# ---- rows with missing cells -----------------------------------------------------------------------------------------
+# ---- rows with missing values ----------------------------------------------------------------------------------------
 
 
 @njit(**INNER)
@@ -137,7 +137,7 @@ def load_block(codes, first, n, families, target, prune, block):
 
 @njit(**INNER)
 def look_up(n, lookups, block):
-    """Add up the log tables of all families without missing cells, and mark the rows that have others."""
+    """Add up the log tables of all families without missing values, and mark the rows that have others."""
     for i in range(n):
         block.rest[i] = 0.0
         block.is_open[i] = 0
@@ -157,7 +157,7 @@ def look_up(n, lookups, block):
 
 @njit(**INNER)
 def _leave_out(n, child, begin, end, members, block):
-    """Let the rows that have a missing cell in the family, or do not depend on it, look up a zero."""
+    """Let the rows that have a missing value in the family, or do not depend on it, look up a zero."""
     entry, used, live, missing = block.entry, block.used, block.live, block.missing
     for i in range(n):
         used[i] = live[child, i]

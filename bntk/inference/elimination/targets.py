@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import run_parallel
-from bntk.errors import TooLargeError
 from bntk.inference.approximate.log_loopy import LogLoopy
+from bntk.inference.choose import refuse_joint_table, targets_engine
 from bntk.inference.elimination.reduction import Codes, OpenTables, Reduction
 from bntk.inference.exact.junction import Scope
 from bntk.inference.exact.log_tree import Floats, Ints, IsolatedVariable, LogTree, Tables, log_sum, normalised
@@ -41,9 +41,9 @@ class Mixture(NamedTuple):
 
 
 class TargetPosterior:
-    """Inference about some variables of a network, given rows of codes with missing cells.
+    """Inference about some variables of a network, given rows of codes with missing values.
 
-    Rows are arrays of shape (n_variables, n_rows); the number of a variable's states is the code of a missing cell.
+    Rows are arrays of shape (n_variables, n_rows); the number of a variable's states is the code of a missing value.
     What a row is answered never depends on other rows.
 
     Parameters
@@ -83,21 +83,14 @@ class TargetPosterior:
         if key not in self._plans:
             if len(self._plans) >= KEPT_PLANS:
                 self._plans.pop(next(iter(self._plans)))
-            most = self.max_entries // len(self.log_weights)
-            joint = {tuple(sorted(self.targets))} if together else set()
-            self._plans[key] = Plan(self._reduction.scopes(opened) | joint, self._reduction.cards, most, together)
+            scopes = self._reduction.scopes(opened) | ({tuple(sorted(self.targets))} if together else set())
+            plan = Plan(scopes, self._reduction.cards, len(self.log_weights), self.max_entries, together)
+            self._plans[key] = plan
         return self._plans[key]
 
     def describe(self) -> str:
-        """How rows in which all other variables are observed are answered, in words."""
-        plan, n = self.plan(), len(self.log_weights)
-        times = f" for each of {n:,} components" if n > 1 else ""
-        if plan.exact:
-            return f"exact: the cliques of the targets have {plan.entries:,} entries{times}"
-        return (
-            f"loopy belief propagation: the cliques of the targets would have {plan.entries:,} entries{times}, over "
-            f"the limit of {self.max_entries:,} (max_entries)"
-        )
+        """How rows in which all other variables are observed are answered, and why."""
+        return str(self.plan().choice)
 
     # ---- answers -----------------------------------------------------------------------------------------------------
 
@@ -201,11 +194,8 @@ class TargetPosterior:
     def _answer_group(self, codes: Codes, rows: Rows, opened: frozenset[int], together: bool, work: Work) -> None:
         """Do the work for rows in which the same variables are open, in pieces, over the threads in use."""
         plan = self.plan(opened, together)
-        if together and not plan.exact:
-            raise TooLargeError(
-                f"the {len(self.targets)} targets have {math.prod(self.cards):,} joint states, and with them the "
-                f"cliques {plan.entries:,} entries, over the limit of {self.max_entries:,} (max_entries)"
-            )
+        if together:
+            refuse_joint_table(plan.choice, len(self.targets), math.prod(self.cards))
         size = max(1, ENTRIES_AT_ONCE // (plan.entries * len(self.log_weights))) if plan.exact else ROWS_AT_ONCE
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[first : first + ROWS_AT_ONCE]
@@ -226,7 +216,7 @@ class TargetPosterior:
 
 
 class Plan:
-    """The engine for tables of some scopes, and what it costs.
+    """The engine for tables of some scopes.
 
     Attributes
     ----------
@@ -234,20 +224,27 @@ class Plan:
         Variables that share a table with no other, which need no engine.
     entries : int
         Of the cliques of exact inference.
-    exact : bool
-        Whether these are few enough.
+    choice : EngineChoice
+        Which engine it is, and why.
     """
 
     engine: LogTree | LogLoopy
 
-    def __init__(self, scopes: Collection[Scope], cards: Sequence[int], most: int, together: bool) -> None:
+    def __init__(
+        self, scopes: Collection[Scope], cards: Sequence[int], n_components: int, max_entries: int, together: bool
+    ) -> None:
         linked = {v for scope in scopes for v in scope if together or len(scope) > 1}
         self.isolated = frozenset(v for scope in scopes for v in scope) - linked
         mine = sorted(scope for scope in scopes if scope[0] in linked)
         tree = LogTree(mine, cards, sorted(linked))
         self.entries = tree.entries + sum(cards[v] for v in self.isolated)
-        self.exact = self.entries <= most
+        self.choice = targets_engine(self.entries, n_components, max_entries)
         self.engine = tree if self.exact or not linked else LogLoopy(mine, cards, sorted(linked))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the engine is a junction tree."""
+        return self.choice.engine == "exact"
 
 
 class _Piece(NamedTuple):

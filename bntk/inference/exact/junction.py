@@ -163,7 +163,7 @@ def _separators(cliques: Sequence[Scope], parent: Sequence[int], cards: Sequence
 
 
 def _loop_orders(tree: JunctionTree, scopes: Iterable[Scope]) -> tuple[Scope, ...]:
-    """The variables of each clique, outermost first; axes in memory follow the loops, as large tables ask for it."""
+    """The variables of each clique, outermost first; axes in memory follow the loops, as large tables need it."""
     tables = [[{*tree.separators[child]} for child in children] for children in tree.children]
     for number, separator in enumerate(tree.separators):
         tables[number].append({*separator})

@@ -1,8 +1,8 @@
 """Kernels of a program for many rows: the same visits for ``LANES`` rows side by side.
 
 Here every entry of a clique is listed, with the product of its factors and the place of each table's entry that belongs
-to it; entries whose product is zero are left out. A place has ``LANES`` numbers, one a row, so that the innermost loop
-runs over rows and is the same work for each of them. Rows are independent: no sum runs over lanes.
+to it; entries whose product is zero are left out. A place has ``LANES`` numbers, one per row, so that the innermost
+loop runs over rows and is the same work for each of them. Rows are independent: no sum runs over lanes.
 
 All arrays are trusted. ``data`` has the shape (places, LANES).
 """

@@ -207,7 +207,7 @@ class Program:
         Parameters
         ----------
         codes : array of int, shape (n_variables, n_rows)
-            Observed states, as in ``bntk.Table.codes``: the number of states stands for a missing cell.
+            Observed states, as in ``bntk.Table.codes``: the number of states stands for a missing value.
         target : int
 
         Returns
@@ -234,7 +234,7 @@ class Program:
         return self._over_distinct(codes, lambda rows: engine.run(rows)[1]) + self._scaled[1]
 
     def mpe_rows(self, codes: Codes) -> tuple[Codes, Floats]:
-        """The codes with missing cells filled in by a most probable explanation, and its log probability.
+        """The codes with missing values filled in by a most probable explanation, and its log probability.
 
         Rows without probability stay as they are, with a log of -inf.
         """

@@ -1,7 +1,7 @@
 """Kernels of a program for one evidence set at a time: strided loops over cliques of any size.
 
 A clique's table is never stored. Its entries are products of the tables that a visit reads, made on the way down
-through nested loops, one level a variable: a table is multiplied in at the level of its innermost variable, so
+through nested loops, one level per variable: a table is multiplied in at the level of its innermost variable, so
 everything that does not depend on the inner variables is computed once. On the way up the loops hand back sums, and a
 table that is written takes its sum at the level of its innermost variable. A product that is zero ends its branch, so
 that deterministic tables cost little; an observed variable is no level at all, only an offset.

@@ -66,7 +66,7 @@ class StridedRun:
 
     @cached_property
     def outward(self) -> StridedRun:
-        """With the messages outwards as well; they are sent when something asks for more than ``log_z``."""
+        """With the messages outwards as well; they are sent when more than ``log_z`` is needed."""
         self.engine.distribute(self)
         return self
 
@@ -116,10 +116,10 @@ class StridedEngine:
     def calibrate(self, evidence: Evidence) -> StridedRun:
         """Send all messages to the root; those outwards are sent when an answer is read."""
         run = self.start(evidence)
-        log_top = self.collect(run)[0]
-        begin, size = int(run.messages.up[0]), int(run.messages.sizes[0])
-        total = float(run.data[begin : begin + size].sum()) if log_top > -math.inf else 1.0
-        run.log_z = evidence.log_weight + log_top + math.log(total)
+        run.log_z = evidence.log_weight + self.collect(run)[0]
+        if self.layout.slots[0] and run.log_z > -math.inf:
+            begin, size = int(run.messages.up[0]), int(run.messages.sizes[0])
+            run.log_z += math.log(run.data[begin : begin + size].sum())
         return run
 
     def mpe(self, evidence: Evidence) -> tuple[Ints, float]:
@@ -177,10 +177,10 @@ class StridedEngine:
         maximise: bool = False,
     ) -> bool:
         """Visit all cliques: stretches of them in one call, and large ones in pieces; False if that is impossible."""
-        from bntk.inference.exact.pass_kernels import ALONE, INWARD, finish, run_pass
+        from bntk.inference.exact.pass_kernels import INWARD, SINGLE, finish, run_pass
 
         cut = self._collecting if phase == INWARD else self._distributing
-        large = [] if maximise or phase == ALONE else self._open_large(run.evidence)
+        large = [] if maximise or phase == SINGLE else self._open_large(run.evidence)
         edges = sorted({0, visits.n_reads.size, *large, *(k + 1 for k in large)})
         state = (self.cards, run.evidence.observed, run.evidence.soft)
         shifts = np.zeros(visits.offsets.size + 1, np.int64)
@@ -213,7 +213,7 @@ class StridedEngine:
         Tables that have this variable are written in separate places; of the others each piece writes a copy of its
         own at the end of the buffer, and the copies are added in order.
         """
-        from bntk.inference.exact.pass_kernels import ALONE, add_up, run_pass
+        from bntk.inference.exact.pass_kernels import SINGLE, add_up, run_pass
 
         data, evidence, k = run.data, run.evidence, visit.clique
         cut = self._cut(visit, evidence)
@@ -237,7 +237,7 @@ class StridedEngine:
             observed[cut] = state
             own = (free + state * room, free + (state + 1) * room)
             ends = ((self.cards, observed, evidence.soft), own, shifts[state], _NO_SCALES, False)
-            run_pass(data, _NOTHING_CHOSEN, visits, run.messages, (k, k + 1, ALONE), *ends)
+            run_pass(data, _NOTHING_CHOSEN, visits, run.messages, (k, k + 1, SINGLE), *ends)
 
         run_parallel(work, range(n_pieces))
         for i, at, size in copied:
@@ -281,14 +281,14 @@ class StridedEngine:
 
     def read_joint(self, run: StridedRun, scope: Scope) -> Floats:
         """A table over unobserved variables of one clique, from a calibrated buffer."""
-        from bntk.inference.exact.pass_kernels import ALONE, bound
+        from bntk.inference.exact.pass_kernels import SINGLE, bound
 
         clique = self.tree.clique_with(scope)
         begin, size = run.room[0], self.tree.entries(scope)
         data = np.concatenate([run.data[:begin], np.zeros(size)])
         visit = Visit(clique, self._distributing[clique].reads, (Use(begin, scope),))
         visits = bound(flat_visits(self.tree, [visit]), run.places, self.cards, run.evidence.observed)
-        self._pass(replace(run, data=data, places=np.append(run.places, data.size)), visits, ALONE)
+        self._pass(replace(run, data=data, places=np.append(run.places, data.size)), visits, SINGLE)
         table = data[begin:].reshape([self.tree.cards[v] for v in scope])
         return table / table.sum()
 

@@ -1,4 +1,4 @@
-"""Counting: the only code that reads rows for learning. See :class:`Counter` for what can be asked."""
+"""Contingency tables: the only code that reads rows for learning. All counters derive from :class:`Counter`."""
 
 from bntk.learning.counts.base import MAX_ENTRIES, Counter, SumCounter
 from bntk.learning.counts.compact import CompactTable

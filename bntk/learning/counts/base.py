@@ -1,4 +1,4 @@
-"""The counter: the one door through which learning sees rows. Everything it answers is a sum over blocks of rows."""
+"""The counter, through which all learning reads rows. All its results are sums over blocks of rows."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ ALWAYS_DENSE = 2**12
 
 
 class Counter(ABC):
-    """Counts rows, wherever they are. Counting never changes a counter; adding two gives a new one.
+    """The base of all counters: contingency tables of rows, wherever these are stored.
 
-    Pair tables are remembered, and families of which they hold the counts are not counted again. So a tree is learned,
-    and the parameters of its network, in one reading of the rows.
+    Counting never changes a counter; adding two gives a new one. Pair tables are cached, and families whose counts are
+    in them are not counted again. So a tree and the parameters of its network are learned in one pass over the rows.
 
     A source of rows has only to define ``_blocks``, ``n_rows``, ``total_weight`` and ``weighted``. One that counts
     elsewhere (another process or machine) overrides ``_map_blocks`` and runs the same jobs there; they can be
@@ -88,7 +88,7 @@ class Counter(ABC):
 
     @property
     def planes(self) -> StatePlanes | None:
-        """The rows as bit planes, for kernels that count and score at once; None when that cannot be had."""
+        """The rows as bit planes, for kernels that count and score at once; None when there are none."""
         return None
 
     @abstractmethod
@@ -115,8 +115,9 @@ class Counter(ABC):
         Returns
         -------
         list of ndarray
-            One table a family, with one axis a variable in the given order; integers, or floats when rows have weights.
-            Tables of one batch are views of one buffer. A row counts for a family when it is complete in that family.
+            One table per family, with one axis per variable in the given order; integers, or floats when rows have
+            weights. Tables of one batch are views of one buffer. A row counts for a family when it is complete in that
+            family.
 
         Raises
         ------
@@ -177,7 +178,7 @@ class Counter(ABC):
     # ---------------------------------------------------------------- tables for scores
 
     def compact(self, families: Iterable[Iterable[str | int]], *, max_entries: int = MAX_ENTRIES) -> list[CompactTable]:
-        """Counts of families (parents, then child) as matrices with one row for each parent configuration.
+        """Counts of families (parents, then child) as matrices with one row per parent configuration.
 
         All configurations are there, in order, when the dense table has no more entries than there are rows (or is
         small). Else only those that were seen, sorted; the dense table is never made, so any number of parents will do.

@@ -17,7 +17,7 @@ _LARGEST_KEY = 2**63 - 1
 
 @dataclass(frozen=True)
 class CompactTable:
-    """Counts of a family: one row for each parent configuration, one column for each state of the child.
+    """Counts of a family: one row per parent configuration, one column per state of the child.
 
     Attributes
     ----------
@@ -38,10 +38,10 @@ class CompactTable:
 def count_compact(family: Sequence[int], table: Table, weights: np.ndarray | None, max_entries: int) -> CompactTable:
     """Sparse counts of one family (parents, then child) in one block of rows; never makes the dense table."""
     codes = table.codes[list(family)]
-    holed = [k for k, v in enumerate(family) if table.has_missing[v]]
+    incomplete = [k for k, v in enumerate(family) if table.has_missing[v]]
     cards = [table.variables[v].n_states for v in family]
-    if holed:
-        complete = np.logical_and.reduce([codes[k] != cards[k] for k in holed])
+    if incomplete:
+        complete = np.logical_and.reduce([codes[k] != cards[k] for k in incomplete])
         codes = codes[:, complete]
         weights = weights if weights is None else weights[complete]
     numbers, firsts = number_configurations(codes[:-1], cards[:-1])

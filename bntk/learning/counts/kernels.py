@@ -4,9 +4,10 @@ All of them trust their arguments; names, bounds and sizes are checked where a :
 releases the GIL, so that plain threads run them side by side.
 
 A family is counted in two steps for each block of rows: the mixed-radix index of every row (vectorised by the
-compiler), then one increment a row. Two things make the second step quick for small tables. ``benchmarks/counting.py``
-shows both beside a plain kernel: 37 families of alarm's shape, 1,000,000 rows, one thread, 0.017 s and 0.18 s. In
-the sketch that they were chosen with, on such data, blocks alone took 0.075 s, lanes 0.026 s, and both 0.014 s:
+compiler), then one increment per row. Two things make the second step quick for small tables.
+``benchmarks/counting.py`` shows both beside a plain kernel: 37 families of alarm's shape, 1,000,000 rows, one thread,
+0.017 s and 0.18 s. In the sketch that they were chosen with, on such data, blocks alone took 0.075 s, lanes 0.026 s,
+and both 0.014 s:
 
 - *packing*: while ``slots ** c`` fits the scratch table, the indices of ``c`` rows become one index, so that one
   increment counts ``c`` rows; the scratch table is folded back at the end;
@@ -52,16 +53,19 @@ def append_columns(codes, start, variables, cards, missing, index, incomplete):
 
 
 @inner
-def index_block(codes, start, members, cards, missing, base_index, base_incomplete, entries, holes, index, incomplete):
+def index_block(
+    codes, start, members, cards, missing, base_index, base_incomplete, entries, missing_slot, index, incomplete
+):  # fmt: skip
     """Index of a block of rows in one family, after the index of the shared variables.
 
-    A row with a missing cell gets the index one past the last entry, so that counting itself needs no branch.
+    A row with a missing cell gets the index one past the last entry, so that counting itself needs no branch;
+    ``missing_slot`` is 1 when there may be such rows, else 0.
     """
     for k in range(index.size):
         index[k] = base_index[k]
         incomplete[k] = base_incomplete[k]
     append_columns(codes, start, members, cards, missing, index, incomplete)
-    if holes:
+    if missing_slot:
         for k in range(index.size):
             if incomplete[k]:
                 index[k] = entries
@@ -136,21 +140,21 @@ def rows_per_increment(slots, rows):
 
 @inner
 def count_packed(
-    codes, start, stop, members, cards, missing, base_index, base_incomplete, entries, holes, index, incomplete,
+    codes, start, stop, members, cards, missing, base_index, base_incomplete, entries, missing_slot, index, incomplete,
     packed, scratch, table
 ):  # fmt: skip
     """Count one family over a stretch of rows through the scratch table."""
-    slots = entries + holes
+    slots = entries + missing_slot
     size = slots**packed
     for k in range(LANES * size):
         scratch[k] = 0
     for first in range(start, stop, BLOCK):
         rows = min(BLOCK, stop - first)
-        block, holed = index[:rows], incomplete[:rows]
+        block, flags = index[:rows], incomplete[:rows]
         done = first - start
         index_block(
             codes, first, members, cards, missing, base_index[done : done + rows],
-            base_incomplete[done : done + rows], entries, holes, block, holed
+            base_incomplete[done : done + rows], entries, missing_slot, block, flags
         )  # fmt: skip
         part = rows // packed
         together = block[:part]
@@ -165,10 +169,10 @@ def count_packed(
 
 @inner
 def count_directly(
-    codes, start, stop, members, cards, missing, base_index, base_incomplete, entries, holes, index, incomplete,
+    codes, start, stop, members, cards, missing, base_index, base_incomplete, entries, missing_slot, index, incomplete,
     weights, lanes, table
 ):  # fmt: skip
-    """Count one family over a stretch of rows, a row at a time; weights of None mean weight one."""
+    """Count one family over a stretch of rows, one at a time; weights of None mean weight one."""
     size = table.size
     use_lanes = False
     if weights is not None:
@@ -177,11 +181,11 @@ def count_directly(
             lanes[k] = 0
     for first in range(start, stop, BLOCK):
         rows = min(BLOCK, stop - first)
-        block, holed = index[:rows], incomplete[:rows]
+        block, flags = index[:rows], incomplete[:rows]
         done = first - start
         index_block(
             codes, first, members, cards, missing, base_index[done : done + rows],
-            base_incomplete[done : done + rows], entries, holes, block, holed
+            base_incomplete[done : done + rows], entries, missing_slot, block, flags
         )  # fmt: skip
         if weights is None:
             for k in range(rows):
@@ -199,7 +203,7 @@ def count_directly(
 
 @inner
 def any_missing(missing, variables):
-    """One when some of the variables have missing cells, else zero."""
+    """One when some of the variables have missing values, else zero."""
     found = np.int64(0)
     for variable in variables:
         if missing[variable]:
@@ -214,7 +218,7 @@ def count_families(codes, start, stop, cards, missing, base, pointers, members, 
     ``base`` are the first variables of every family; the others of family ``f`` are
     ``members[pointers[f]:pointers[f + 1]]``. Its table is ``out[offsets[f]:offsets[f + 1]]``: one entry for each
     configuration, the last variable fastest, and one more that collects the incomplete rows. ``weights`` is None for
-    plain counts (``out`` of integers), else one a row (``out`` of floats); each is compiled without the other.
+    plain counts (``out`` of integers), else one per row (``out`` of floats); each is compiled without the other.
     """
     stretch = min(STRETCH, stop - start)
     base_index = np.empty(stretch, np.uint32)
@@ -234,18 +238,18 @@ def count_families(codes, start, stop, cards, missing, base, pointers, members, 
             others = members[pointers[f] : pointers[f + 1]]
             table = out[offsets[f] : offsets[f + 1]]
             entries = table.size - 1
-            holes = max(any_missing(missing, base), any_missing(missing, others))
+            missing_slot = max(any_missing(missing, base), any_missing(missing, others))
             packed = 0
             if weights is None:
-                packed = rows_per_increment(entries + holes, last - first)
+                packed = rows_per_increment(entries + missing_slot, last - first)
                 if packed:
                     count_packed(
-                        codes, first, last, others, cards, missing, base_index, base_incomplete, entries, holes,
+                        codes, first, last, others, cards, missing, base_index, base_incomplete, entries, missing_slot,
                         narrow, incomplete, packed, scratch, table
                     )  # fmt: skip
             if not packed:
                 count_directly(
-                    codes, first, last, others, cards, missing, base_index, base_incomplete, entries, holes,
+                    codes, first, last, others, cards, missing, base_index, base_incomplete, entries, missing_slot,
                     wide, incomplete, weights, lanes, table
                 )  # fmt: skip
 

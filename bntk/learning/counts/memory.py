@@ -1,4 +1,4 @@
-"""Counting rows that are in memory; and the one door through which learning takes data of any kind, ``as_counter``."""
+"""Counting rows that are in memory, and ``as_counter``, through which learning takes data of any kind."""
 
 from __future__ import annotations
 

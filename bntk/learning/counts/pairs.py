@@ -1,4 +1,4 @@
-"""All pair tables at once, given a target or not: what TAN, kDB, AODE and Chow-Liu trees are learned from."""
+"""The tables of all pairs of variables, given a target or not: TAN, kDB, AODE and Chow-Liu trees need no others."""
 
 from __future__ import annotations
 

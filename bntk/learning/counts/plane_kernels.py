@@ -2,8 +2,8 @@
 
 A *plane* is the bit vector of one state of one variable. For pairs, the rows are grouped by class; the segment of each
 class starts at a whole 64-bit word. The number of rows of class k with x_i = a and x_j = b is then the number of ones
-in the AND of two planes within the segment of k. A variable without missing cells needs no plane for its last state,
-since its counts follow from the margins: a pair of binary variables costs one population count a word instead of four.
+in the AND of two planes within the segment of k. A variable without missing values needs no plane for its last state,
+since its counts follow from the margins: a pair of binary variables costs one population count per word, not four.
 
 For a family and one more variable, the planes of the configurations of the family come first, by ANDs, and each is
 counted with those of the variable.
@@ -47,8 +47,8 @@ def count_ones(typing_context, word):
 def group_rows(classes, order, counts):
     """Rows in the order of their class, and the number of rows of each class; rows without a class are left out.
 
-    ``order`` has one place more than there are rows. A pass for each class without a branch (0.7 ns a row) is quicker
-    than one that looks up where each class stands (3 to 6 ns a row, as rows wait for the one before them), until
+    ``order`` has one place more than there are rows. A pass for each class without a branch (0.7 ns per row) is quicker
+    than one that looks up where each class stands (3 to 6 ns per row, as rows wait for the one before them), until
     there are many classes.
     """
     n_classes = counts.size

@@ -11,10 +11,10 @@ from bntk._threads import n_threads, run_parallel, spans
 from bntk.data.table import Table
 from bntk.learning.counts import plane_kernels
 
-# A pair costs as many ANDs and counts a word as the product of the numbers of planes of its two variables. Measured by
+# A pair costs as many ANDs and counts per word as the product of the plane numbers of its two variables. Measured by
 # ``python -m benchmarks.counting --only model`` for 1,000 to 100,000 rows and 2 to 20 classes: one such product costs
-# 0.0045 ns a row, increments 0.65 ns a row and more; they meet at 140 to 160 products (13 states each), later for few
-# rows.
+# 0.0045 ns per row, increments 0.65 ns per row and more; they meet at 140 to 160 products (13 states each), later for
+# few rows.
 MOST_PRODUCTS = 150
 MOST_PLANES = 24  # of one variable, so that a tile holds them
 TILE = 32  # planes of a tile; two tiles of 4 KiB planes stay in half of a second-level cache of 512 KiB

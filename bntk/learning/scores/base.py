@@ -193,7 +193,7 @@ class TableBatch:
         return self.table(f).swapaxes(1, 2).reshape(-1, int(self.cards[f]))
 
     def run(self, kernel: Callable[..., None], *arguments: object) -> NDArray[np.float64]:
-        """One number a table by a kernel that is called as ``kernel(*fields, *arguments, out)``, over threads."""
+        """One number per table by a kernel that is called as ``kernel(*fields, *arguments, out)``, over threads."""
         out = np.empty(len(self))
 
         def piece(span: tuple[int, int]) -> None:

@@ -34,7 +34,7 @@ Missing = Literal["available", "average"]
 class Reach(NamedTuple):
     """For a batch of families, what is known about all families that contain each of them.
 
-    From this a score bounds what the larger families are worth.
+    From this a score derives upper bounds for the larger families.
 
     Attributes
     ----------

@@ -114,11 +114,11 @@ class FamilyEvaluator(Evaluator):
         self._store.remember_toggle(before, parent, self._families[child])
 
     def _hold(self, child: int, parents: tuple[int, ...]) -> None:
-        """Give a child other parents. What that means for its gains is looked up when it is asked for."""
+        """Give a child other parents. Its gains are looked up when they are needed."""
         self._families[child], self._parents[child] = (child, parents), frozenset(parents)
         self._gain[child] = np.nan
 
-    # ---------------------------------------------------------------- what it is worth
+    # ---------------------------------------------------------------- scores
 
     def total(self) -> float:
         """The score of the structure held."""

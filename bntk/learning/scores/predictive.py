@@ -7,7 +7,7 @@ tables: nothing is refitted. The class may be anywhere in the DAG; it may have p
 
 Missing cells: rows whose class is missing are left out entirely. A row counts for a family when it is complete in it
 (available cases). In a row, a family whose child is missing adds nothing, which is exact for a child without children;
-where feature parents are missing, theta is that of the table summed over these parents. To sum out missing cells
+where feature parents are missing, theta is that of the table summed over these parents. To sum out missing values
 exactly would tie the families of a row together: a move could no longer be judged by the families that it changes.
 
 References

@@ -70,7 +70,7 @@ class PredictiveEvaluator(Evaluator):
     """A predictive score on the rows of a table, with a structure that changes by moves.
 
     It holds the matrix S of class log scores, of M rows (times repeats) and K classes: the sum of one term for each
-    family that contains the class. What a change of the structure is worth costs O(M K) for each such family that
+    family that contains the class. The score after a change of the structure costs O(M K) for each such family that
     changes, whatever the number of variables. S is a function of the structure alone, not of the moves that led to it.
     Terms are kept in up to 128 MB, so that a later step of a search need not compute them again.
 
@@ -195,10 +195,10 @@ class PredictiveEvaluator(Evaluator):
         self._known_scores: Matrix | None = None
         self._known_value: float | None = None
 
-    # ---------------------------------------------------------------- what it is worth
+    # ---------------------------------------------------------------- scores
 
     def total(self) -> float:
-        """What the structure held is worth."""
+        """The score of the structure held."""
         value = self._value()
         if self._arc_weights is not None:
             value += sum(self._arcs_into(node, parents) for node, parents in enumerate(self._parents))
@@ -289,7 +289,7 @@ class PredictiveEvaluator(Evaluator):
         return tasks
 
     def _run(self, tasks: list[Task]) -> NDArray[np.float64]:
-        """What each structure of some tasks is worth, in blocks for which there is room in the pool of terms."""
+        """The score of each structure of some tasks, in blocks for which there is room in the pool of terms."""
         scores, terms, as_logs = self._class_scores(), self._terms, isinstance(self.score, ConfusionScore)
         values, block = [], Block()
         terms.begin_batch()
@@ -330,7 +330,7 @@ class PredictiveEvaluator(Evaluator):
         return base
 
     def _measure(self, block: Block, scores: Matrix) -> NDArray[np.float64]:
-        """What each structure of a block is worth, which is done with then."""
+        """The score of each structure of a block; the block is done with then."""
         terms, arrays, n, K = self._terms, block.arrays(), len(block.last), len(scores)
         terms.fill()
         threads = threads_for((len(block.common) + n) * scores.size)

@@ -4,7 +4,7 @@ The rows are in the order of a :class:`~.leaving_out.HoldoutPlan`; a matrix over
 A family is seen through three numbers of each row: the configuration of its feature parents (``pa``), the cell of its
 table, ``cell = pa * slots + child``, and whether the row is counted in it (no cell of the family is missing). A table
 has a line of cells for each class: N[c, cell] rows have this cell and the class c. Where a variable of the family has
-missing cells its axis has one slot more, after its states: for a parent it holds the sum over the states, so that a
+missing values its axis has one slot more, after its states: for a parent it holds the sum over the states, so that a
 row without the parent finds what it needs in the same way as all others; for the child it is not used.
 
 The term of a family is theta = (N + alpha) / (N_pa + r alpha), or its logarithm, for each class and row. In the family
@@ -56,26 +56,29 @@ def add_child(column, missing, slots, pa, cell, counted):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def lifted(chosen, i, codes, holed, lifts, missing):
-    """How far from the cell of a row the sum over a ``chosen`` set of ``holed`` parents is that contains the cell."""
+def lifted(chosen, i, codes, incomplete, lifts, missing):
+    """The distance from a row's cell to the sum that contains it over a ``chosen`` set of ``incomplete`` parents.
+
+    Incomplete parents are those with missing values.
+    """
     steps = 0
-    for a in range(holed.size):
+    for a in range(incomplete.size):
         if chosen >> a & 1:
-            steps += (missing[a] - codes[holed[a], i]) * lifts[a]
+            steps += (missing[a] - codes[incomplete[a], i]) * lifts[a]
     return steps
 
 
 @njit(cache=True, nogil=True, inline="always")
-def put(N, N_pa, slots, c, pa, cell, weight, i, codes, holed, lifts, missing):
-    """Add a row's weight to its cell, and to the sums over each set of ``holed`` parents that contain the cell.
+def put(N, N_pa, slots, c, pa, cell, weight, i, codes, incomplete, lifts, missing):
+    """Add a row's weight to its cell, and to the sums over each set of ``incomplete`` parents that contain the cell.
 
     ``N_pa`` is kept as well, unless it is empty.
     """
     N[c, cell] += weight
     if N_pa.size:
         N_pa[c, pa] += weight
-    for chosen in range(1, 1 << holed.size):
-        at = np.int64(cell) + lifted(chosen, i, codes, holed, lifts, missing)
+    for chosen in range(1, 1 << incomplete.size):
+        at = np.int64(cell) + lifted(chosen, i, codes, incomplete, lifts, missing)
         N[c, at] += weight
         if N_pa.size:
             N_pa[c, at // slots] += weight
@@ -114,14 +117,14 @@ def tabulate(N, slots, r, alpha, log_counts, taken, logs, table):
 
 
 @njit(cache=True, nogil=True)
-def count_rows(first, end, y, weights, weighted, pa, cell, counted, slots, codes, holed, lifts, missing, N):
+def count_rows(first, end, y, weights, weighted, pa, cell, counted, slots, codes, incomplete, lifts, missing, N):
     """N of the rows from ``first`` to ``end``."""
     N[:] = 0.0
-    if weighted or holed.size or N.size > SMALL:
+    if weighted or incomplete.size or N.size > SMALL:
         none = np.empty((0, 0))
         for i in range(first, end):
             if counted[i]:
-                put(N, none, slots, y[i], pa[i], cell[i], weights[i], i, codes, holed, lifts, missing)
+                put(N, none, slots, y[i], pa[i], cell[i], weights[i], i, codes, incomplete, lifts, missing)
         return
     # Neighbours are often in the same cell, and adding to it would wait for the last addition: so they take turns.
     n_cells = np.uint32(N.shape[1])
@@ -142,14 +145,14 @@ def count_rows(first, end, y, weights, weighted, pa, cell, counted, slots, codes
 @njit(cache=True, nogil=True)
 def fill_terms(
     scheme, starts, n_rows, y, weights, weighted, pa, cell, counted, n_pa, slots, r, alpha, log_counts, logs, codes,
-    holed, lifts, missing, out,
+    incomplete, lifts, missing, out,
 ):  # fmt: skip
     """The term of a family, for each class and row, with the counts of the rows that are left out subtracted."""
     K = out.shape[0]
     if scheme == RUNNING:
         above, below = np.empty((n_pa * slots, K)), np.empty((n_pa, K))
         fill_running(
-            y, weights, pa, cell, counted, slots, r, alpha, logs, codes, holed, lifts, missing, above, below, out
+            y, weights, pa, cell, counted, slots, r, alpha, logs, codes, incomplete, lifts, missing, above, below, out
         )  # fmt: skip
         return
     N = np.zeros((K, n_pa * slots))
@@ -158,8 +161,8 @@ def fill_terms(
         rest = np.empty((n_folds, *N.shape))
         for g in range(n_folds):
             count_rows(
-                starts[g], starts[g + 1], y, weights, weighted, pa, cell, counted, slots, codes, holed, lifts, missing,
-                rest[g],
+                starts[g], starts[g + 1], y, weights, weighted, pa, cell, counted, slots, codes, incomplete, lifts,
+                missing, rest[g],
             )  # fmt: skip
             if starts[g] < n_rows:
                 N += rest[g]
@@ -168,7 +171,7 @@ def fill_terms(
             tabulate(N - rest[g], slots, r, alpha, log_counts, 0.0, logs, table)
             look_up(table, cell, starts[g], starts[g + 1], out)
         return
-    count_rows(0, n_rows, y, weights, weighted, pa, cell, counted, slots, codes, holed, lifts, missing, N)
+    count_rows(0, n_rows, y, weights, weighted, pa, cell, counted, slots, codes, incomplete, lifts, missing, N)
     if scheme == LEAVE_ONE:
         fill_leave_one(y, weights, weighted, pa, cell, counted, N, slots, r, alpha, log_counts, logs, out)
         return
@@ -177,12 +180,12 @@ def fill_terms(
         first, end = starts[g], starts[g + 1]
         for i in range(first, end):
             if counted[i]:
-                put(N, N_pa, slots, y[i], pa[i], cell[i], -weights[i], i, codes, holed, lifts, missing)
+                put(N, N_pa, slots, y[i], pa[i], cell[i], -weights[i], i, codes, incomplete, lifts, missing)
         for i in range(first, end):
             fill_row(N, N_pa, pa, cell, slots, r, alpha, logs, i, out)
         for i in range(first, end):
             if counted[i]:
-                put(N, N_pa, slots, y[i], pa[i], cell[i], weights[i], i, codes, holed, lifts, missing)
+                put(N, N_pa, slots, y[i], pa[i], cell[i], weights[i], i, codes, incomplete, lifts, missing)
 
 
 @njit(cache=True, nogil=True)
@@ -215,7 +218,9 @@ def fill_leave_one(y, weights, weighted, pa, cell, counted, N, slots, r, alpha, 
 
 
 @njit(cache=True, nogil=True)
-def fill_running(y, weights, pa, cell, counted, slots, r, alpha, logs, codes, holed, lifts, missing, above, below, out):
+def fill_running(
+    y, weights, pa, cell, counted, slots, r, alpha, logs, codes, incomplete, lifts, missing, above, below, out
+):  # fmt: skip
     """Each row is predicted from the counts of the rows before it, and then counted.
 
     A row changes the counts of its own class alone. So numerators and divisors are kept as they are needed, as
@@ -242,8 +247,8 @@ def fill_running(y, weights, pa, cell, counted, slots, r, alpha, logs, codes, ho
         if not counted[i]:
             continue
         c = y[i]
-        for chosen in range(1 << holed.size):
-            at = np.int64(cell[i]) + lifted(chosen, i, codes, holed, lifts, missing)
+        for chosen in range(1 << incomplete.size):
+            at = np.int64(cell[i]) + lifted(chosen, i, codes, incomplete, lifts, missing)
             N[at, c] += weights[i]
             above[at, c] = math.log(N[at, c] + alpha) if logs else N[at, c] + alpha
             if r > 0:
@@ -287,10 +292,10 @@ def fill_family(
         r = cards[child]
         slots = r + has_missing[child]
         add_child(codes[child], r, slots, pa, cell, counted)
-    holed = missing >= 0
+    incomplete = missing >= 0
     fill_terms(
         scheme, starts, n_rows, y, weights, weighted, pa, cell, counted, n_pa, slots, r, alpha, log_counts, logs, codes,
-        features[holed], strides[holed] * slots, missing[holed], out,
+        features[incomplete], strides[incomplete] * slots, missing[incomplete], out,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ LEAST_PASSING = 4
 WORTH_A_THREAD = 1 << 20
 # The table that one term is looked up in may have so many entries, fewer than a table of counts elsewhere
 # (cpt.MAX_TABLE_ENTRIES): threads work on several terms at once, each with tables of its own. Larger ones are reduced
-# to the configurations that occur, which needs parents without missing cells.
+# to the configurations that occur, which needs parents without missing values.
 MAX_TERM_ENTRIES = 1 << 24
 ALWAYS_DENSE = 1 << 14
 
@@ -138,13 +138,13 @@ class Terms:
         return place
 
     def fill(self) -> None:
-        """Compute the terms that have been asked for and are not there."""
+        """Compute the terms that are needed and not there yet."""
         if self._new:
             self._compute([wanted for wanted, _ in self._new], [place for _, place in self._new], self.pool)
             self._new.clear()
 
     def compute(self, family: Family) -> Matrix:
-        """The logarithmic term of a family; threads may ask for several at the same time."""
+        """The logarithmic term of a family; threads may compute several at the same time."""
         pool = np.empty((1, *self.shape))
         self._compute([(family, True)], [0], pool)
         return pool[0]
@@ -193,7 +193,7 @@ class Terms:
         return 1 if child == self.rows.target else self._sizes[child]
 
     def _compute_sparse(self, family: Family, logs: bool, out: Matrix) -> None:
-        """Number the configurations of the parents that occur, which have no missing cells, and make do with them."""
+        """Number the configurations of the parents that occur, which have no missing values, and make do with them."""
         child, features = family[0], self._features(family)
         found, n_found = np.zeros(self.shape[1], dtype=np.int64), 1
         for v in features:

@@ -1,4 +1,4 @@
-"""What families are worth: counted in batches, scored once, remembered."""
+"""The scores of families: counted in batches, scored once, remembered."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FamilyStore:
     n_evaluated : int
         Families evaluated so far.
     complete : boolean array of shape (n,)
-        The columns without missing cells.
+        Which columns have no missing values.
     """
 
     def __init__(self, score: DecomposableScore, counter: Counter) -> None:
@@ -54,7 +54,7 @@ class FamilyStore:
         self._rule = score._rule(self._rows) if isinstance(score, KernelScore) else None
         self._known: dict[Family, float] = {}
         self._toggled: dict[Family, NDArray[np.float64]] = {}
-        # What each variable (row) is worth with each other one (column) as a parent, beside a target or None.
+        # The score of each variable (row) with each other one (column) as a parent, beside a target or None.
         self._pairs: dict[int | None, NDArray[np.float64]] = {}
         self._ceilings: dict[int, float] = {}
         self.complete = self._find_complete()
@@ -79,7 +79,7 @@ class FamilyStore:
         return np.array([float(table.sum()) for table in tables])
 
     def values(self, families: Sequence[Family]) -> list[float]:
-        """What families are worth; rows are read once for all that are new."""
+        """The scores of families; rows are read once for all that are new."""
         new = [family for family in dict.fromkeys(families) if family not in self._known]
         if new and self._pairs:
             self._known.update(self._known_as_pairs(new))
@@ -143,7 +143,7 @@ class FamilyStore:
     # ---------------------------------------------------------------- families that differ by one parent
 
     def toggled(self, family: Family, wanted: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """What a family is worth with each wanted variable added to its parents, or removed when it is one.
+        """The score of a family with each wanted variable added to its parents, or removed when it is one.
 
         NaN where that is neither wanted nor known; the array is the store's own.
         """
@@ -161,7 +161,7 @@ class FamilyStore:
         return values
 
     def remember_toggle(self, family: Family, variable: int, result: Family) -> None:
-        """Note what a family has become worth by adding or removing a variable, if that is known."""
+        """Remember the score of a family after adding or removing a variable, if it is known."""
         values = self._toggled.get(family)
         if values is not None and not math.isnan(values[variable]):
             self._known[result] = float(values[variable])
@@ -185,7 +185,7 @@ class FamilyStore:
     def _evaluate_larger(
         self, family: Family, added: list[int], values: NDArray[np.float64]
     ) -> tuple[TableBatch, int] | None:
-        """Fill in what a family is worth with each variable added; returns a table that its own is the sum of."""
+        """Fill in the score of a family with each variable added; returns a table that its own is the sum of."""
         child, parents = family
         extended = None
         largest = self._size(family) * max((self._cards[x] for x in added), default=1)
@@ -201,7 +201,7 @@ class FamilyStore:
     def _evaluate_smaller(self, family: Family, smaller: list[Family], extended: tuple[TableBatch, int] | None) -> None:
         """Evaluate families with one parent less by summing out axes of the table of the family, where that is right.
 
-        With missing cells other rows would count, and a table larger than the data is not made.
+        With missing values other rows would count, and a table larger than the data is not made.
         """
         child, parents = family
         if not smaller or not self.complete[[child, *parents]].all() or self._size(family) > self._dense_limit:
@@ -257,7 +257,7 @@ class FamilyStore:
     # ---------------------------------------------------------------- bounds
 
     def bounds(self, families: Sequence[Family]) -> NDArray[np.float64]:
-        """For each family, what no family with the same and more parents is worth more than."""
+        """For each family, an upper bound on the score of every family with the same and more parents."""
         ceilings = self._ceilings_of([child for child, _ in families])
         sizes = self._sizes(families)
         bounds = np.empty(len(families))
@@ -281,7 +281,7 @@ class FamilyStore:
         return bounds
 
     def _ceilings_of(self, children: list[int]) -> NDArray[np.float64]:
-        """The log-likelihood of each child given all other variables; with missing cells other rows would count: 0."""
+        """The log-likelihood of each child given all other variables; with missing values other rows would count: 0."""
         if not self._all_complete:
             return np.zeros(len(children))
         variables = range(len(self._cards))

@@ -1,4 +1,4 @@
-"""Kernels of searches that change a structure arc by arc: what each change of a family is worth, and what moves gain.
+"""Kernels of searches that change a structure arc by arc: the scores of changed families, and the gains of moves.
 
 They trust their arguments and release the GIL.
 """
@@ -26,7 +26,7 @@ def sum_out(counts, card, after, out):
 
 @inner
 def choose_others(cards, widths, most, base, slots, wanted, values):
-    """The wanted variables that are worth adding by planes, and where their tables begin; then the end."""
+    """The wanted variables for which counting by planes pays, and where their tables begin; then the end."""
     others, begins = np.empty(cards.size, np.int64), np.zeros(cards.size + 1, np.int64)
     n_others = 0
     for x in range(cards.size):
@@ -44,10 +44,10 @@ def choose_others(cards, widths, most, base, slots, wanted, values):
 def score_toggles(
     planes, first_planes, cards, widths, most, base, wanted, formula, spread, alpha, penalty, average, n, values
 ):  # fmt: skip
-    """Fill in what a family is worth with each wanted variable added to its parents, or removed when it is one.
+    """Fill in the score of a family with each wanted variable added to its parents, or removed when it is one.
 
     ``base`` are the parents, ascending, and the child. Only what is not known (NaN) is evaluated, and only where
-    counting by planes is worth it; without missing cells, a parent is removed by summing out its axis. Returns how many
+    counting by planes pays; without missing values, a parent is removed by summing out its axis. Returns how many
     were filled in and how many are left.
     """
     left = 0

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # editors and type checkers see these; a search that is not h
     from bntk.learning.search.order import OrderSearch as OrderSearch
     from bntk.learning.search.selective_trees import SelectiveTrees as SelectiveTrees
     from bntk.learning.search.spanning import SpanningTree as SpanningTree
+    from bntk.learning.search.subgraphs import SubgraphSearch as SubgraphSearch
 
 globals().update(SEARCHES.load())
 

@@ -100,7 +100,7 @@ class SuperparentAdditions(StepwiseSearch):
 
 
 class _Additions(Path):
-    """Arcs that can be added; the walk knows what is legal, the evaluator what it is worth."""
+    """Arcs that can be added; the walk knows which are legal, the evaluator their scores."""
 
     def __init__(self, evaluator: Evaluator, space: Space, start: DAG | None, both_directions: bool) -> None:
         self._walk = space.walk(start)

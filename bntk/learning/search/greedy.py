@@ -180,7 +180,7 @@ class _RecentStructures:
 class _Journey:
     """One run of a greedy search: the structure held, the best one seen, and the way there.
 
-    The walk knows what is legal, the evaluator what it is worth; both always hold the same structure.
+    The walk knows which moves are legal, the evaluator their scores; both always hold the same structure.
     """
 
     def __init__(

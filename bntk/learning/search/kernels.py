@@ -373,7 +373,7 @@ def _shake(order, bits, masks, offsets, required, available, choice, n_moves, st
 
 
 @njit(cache=True, nogil=True)
-def _worth(scores, choice):
+def _total_score(scores, choice):
     """Score of the structure that is chosen."""
     total = 0.0
     for x in range(choice.size):
@@ -401,14 +401,14 @@ def climb_orders(order, bits, masks, scores, offsets, required, tolerance, n_rou
     choice = np.zeros(n, np.int64)
     settle(order, bits, masks, offsets, available, choice)
     _descend(order, bits, masks, scores, offsets, required, available, choice, tolerance, state)
-    best = _worth(scores, choice)
+    best = _total_score(scores, choice)
     idle = 0
     kept_order, kept_available, kept_choice = np.empty_like(order), np.empty_like(available), np.empty_like(choice)
     _copy(order, available, choice, kept_order, kept_available, kept_choice)
     for _ in range(n_rounds):
         _shake(order, bits, masks, offsets, required, available, choice, 1 + _draw(state, n_moves), state)
         _descend(order, bits, masks, scores, offsets, required, available, choice, tolerance, state)
-        total = _worth(scores, choice)
+        total = _total_score(scores, choice)
         idle = 0 if total > best + tolerance else idle + 1
         if total >= best - tolerance:  # equals too: to drift along plateaus finds ways that a climb does not
             best = max(best, total)

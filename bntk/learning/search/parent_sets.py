@@ -58,7 +58,7 @@ _GROWTH_POOL = 64
 
 @dataclass(frozen=True)
 class ParentSets:
-    """The parent sets of one child that are worth a look, the best first.
+    """The parent sets of one child that can be in a best structure, the best first.
 
     Attributes
     ----------
@@ -284,7 +284,7 @@ def _batches(
 
 @dataclass
 class _Level:
-    """The sets of one size that may be worth a look, and the best score among the proper subsets of each."""
+    """The sets of one size that may have to be scored, and the best score among the proper subsets of each."""
 
     masks: Masks
     best_below: Floats
@@ -363,7 +363,7 @@ class _Lattice:
         return _Level(masks[alive], best[alive])
 
     def _extended(self) -> Masks:
-        """The open sets with one parent more, ascending; by the rule of thumb only those worth it from size two on."""
+        """The open sets with one parent more, ascending; by the rule of thumb only promising ones from size two on."""
         sets = self.open.masks if self._thorough or self._depth <= 2 else self.open.masks[self.open.is_own]
         grown = [sets[sets >> bit & np.uint64(1) == 0] | (np.uint64(1) << bit) for bit in self._free]
         return np.unique(np.concatenate([sets[:0], *grown]))

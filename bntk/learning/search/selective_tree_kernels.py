@@ -10,13 +10,13 @@ from bntk.learning.search.kernels import NONE, arborescence
 
 
 @njit(cache=True, nogil=True)
-def trees_with(added, linked, alone, given, root, forest, discard, tails):
+def trees_with(added, linked, unlinked, given, root, forest, discard, tails):
     """For each feature of ``added``, the best tree when it has a class arc besides those that are ``linked``.
 
-    ``alone[v, u]`` and ``given[v, u]`` are the weights of the arc from u to v without and with a class arc into v. With
-    ``discard`` only features with a class arc are in the tree. The root is ``root`` where that is in the tree, else the
-    first feature that is. A ``forest`` may have any roots, and only arcs with positive weights. Writes a line of
-    ``tails`` for each tree: the feature that is the parent of each, or -1. A feature -1 adds nothing.
+    ``unlinked[v, u]`` and ``given[v, u]`` are the weights of the arc from u to v without and with a class arc into v.
+    With ``discard`` only features with a class arc are in the tree. The root is ``root`` where that is in the tree,
+    else the first feature that is. A ``forest`` may have any roots, and only arcs with positive weights. Writes a line
+    of ``tails`` for each tree: the feature that is the parent of each, or -1. A feature -1 adds nothing.
     """
     n = linked.size
     nodes = np.empty(n, np.int64)
@@ -36,7 +36,7 @@ def trees_with(added, linked, alone, given, root, forest, discard, tails):
         entering = np.empty((m + 1, m + 1))
         for b in range(m):
             v = nodes[b]
-            weights = given[v] if linked[v] or v == added[k] else alone[v]
+            weights = given[v] if linked[v] or v == added[k] else unlinked[v]
             for a in range(m):
                 weight = weights[nodes[a]]
                 entering[b, a] = weight if weight > 0 or not forest else -np.inf

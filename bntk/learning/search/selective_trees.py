@@ -109,14 +109,14 @@ class SelectiveTrees(StepwiseSearch):
         """The weights of the arcs (row: head, column: tail) without and with a class arc into the head."""
         weigher = self._weigher(evaluator, problem.forest)
         block = np.ix_(problem.features, problem.features)
-        # On the rows that both families have: else a parent with many missing cells would seem to gain a lot.
-        alone, given = (
+        # On the rows that both families have: else a parent with many missing values would seem to gain a lot.
+        unlinked, given = (
             _symmetric_if_nearly(weigher.pair_weights(target, problem.features, same_rows=True)[block].T)
             for target in (None, problem.target)
         )
-        quantum = _quantum(max(np.abs(w).max(initial=0.0) for w in (alone, given)))
-        alone, given = (np.ascontiguousarray(np.round(w / quantum) * quantum) for w in (alone, given))
-        return alone, given
+        quantum = _quantum(max(np.abs(w).max(initial=0.0) for w in (unlinked, given)))
+        unlinked, given = (np.ascontiguousarray(np.round(w / quantum) * quantum) for w in (unlinked, given))
+        return unlinked, given
 
     def _weigher(self, evaluator: Evaluator, forest: bool) -> FamilyEvaluator:
         weights = self.weights
@@ -137,7 +137,7 @@ class SelectiveTrees(StepwiseSearch):
 
 
 class _Problem(NamedTuple):
-    """What a space asks for; the features, and the root among them (or -1), by position."""
+    """The rules of a space; the features, and the root among them (or -1), by position."""
 
     target: int
     features: list[int]
@@ -167,15 +167,15 @@ def _problem(space: Space) -> _Problem:
 class _ClassArcs(Path):
     """The features that are children of the class, the tree, and the class arcs that can be added.
 
-    Toggling one class arc changes the weights into one feature only, so that most of the tree stays: the evaluator is
-    asked about the families that change.
+    Toggling one class arc changes the weights into one feature only, so that most of the tree stays: only the
+    families that change are evaluated.
     """
 
     def __init__(
         self, search: SelectiveTrees, evaluator: Evaluator, problem: _Problem, weights: tuple[Floats, Floats]
     ) -> None:
         self._search, self._evaluator, self._problem = search, evaluator, problem
-        self._alone, self._given = weights
+        self._unlinked, self._given = weights
         n = len(problem.features)
         self.linked = np.zeros(n, dtype=bool)
         self._tails = self._trees(np.array([-1]))[0]
@@ -220,8 +220,8 @@ class _ClassArcs(Path):
         tails = np.empty((len(added), len(self.linked)), np.int64)
 
         def fill(span: tuple[int, int]) -> None:
-            part = slice(*span)
-            kernels.trees_with(added[part], self.linked, self._alone, self._given, root, forest, discard, tails[part])
+            part, weights = slice(*span), (self._unlinked, self._given)
+            kernels.trees_with(added[part], self.linked, *weights, root, forest, discard, tails[part])
 
         run_parallel(fill, spans(len(added), max(n_threads(), -(-len(added) // TREES_AT_ONCE))))
         return tails

@@ -149,7 +149,7 @@ def _solve_part(
     tails = best_tree(choices.gains, allowed=allowed, required=required, root=root, forest=not part.connected)
     for head, tail in enumerate(tails.tolist()):
         if tail < 0:
-            parents[nodes[head]] = kept[head][choices.alone[head]]
+            parents[nodes[head]] = kept[head][choices.without[head]]
         else:
             parents[nodes[head]] = (*kept[head][choices.chosen[tail, head]], nodes[tail])
 
@@ -160,26 +160,26 @@ class _Choices:
 
     gains: Floats
     chosen: NDArray[np.int64]
-    alone: NDArray[np.int64]
+    without: NDArray[np.int64]
 
     @classmethod
     def of(cls, evaluator: FamilyEvaluator, nodes: list[int], options: list[Options], allowed: Bools) -> _Choices:
         """For the nodes of a tree, each with a list of sets of other parents; rows are tails, columns are heads."""
         m = len(nodes)
         best, chosen = np.full((m, m), -np.inf), np.zeros((m, m), np.int64)
-        alone_best, alone = np.full(m, -np.inf), np.zeros(m, np.int64)
+        best_without, without = np.full(m, -np.inf), np.zeros(m, np.int64)
         for k in range(max(map(len, options))):
             heads = np.array([h for h in range(m) if k < len(options[h])])
             others = [options[h][k] for h in heads]
             gains = _arc_gains(evaluator, nodes, heads, others, allowed)  # first: it counts what the bases need, too
             bases = evaluator.locals([(nodes[h], other) for h, other in zip(heads, others, strict=True)])
-            better = bases > alone_best[heads]
-            alone_best[heads[better]], alone[heads[better]] = bases[better], k
+            better = bases > best_without[heads]
+            best_without[heads[better]], without[heads[better]] = bases[better], k
             scores = bases + gains
             improved = scores > best[:, heads]
             best[:, heads] = np.where(improved, scores, best[:, heads])
             chosen[:, heads] = np.where(improved, k, chosen[:, heads])
-        return cls(best - alone_best, chosen, alone)
+        return cls(best - best_without, chosen, without)
 
 
 def _arc_gains(
@@ -187,7 +187,7 @@ def _arc_gains(
 ) -> Floats:
     """What each node as one more parent gains each head, beside its other parents; ``-inf`` where not allowed."""
     if len(set(others)) == 1 and len(others[0]) <= 1:
-        # On the rows that both families have: else a parent with many missing cells would seem to gain a lot.
+        # On the rows that both families have: else a parent with many missing values would seem to gain a lot.
         weights = evaluator.pair_weights(target=others[0][0] if others[0] else None, among=nodes, same_rows=True)
         return np.where(allowed, weights[np.ix_(nodes, nodes)], -np.inf)[:, heads]
     gains = np.full((len(nodes), len(heads)), -np.inf)

@@ -52,7 +52,7 @@ Parents = tuple[int, ...]
 
 @dataclass(frozen=True)
 class SubgraphSearch(Search):
-    """The subgraphs of a space of :func:`bntk.spaces.mdbnc`, each the best or nearly so, for a sum over families.
+    """Several classes: the best class, bridge and feature subgraphs of :func:`bntk.spaces.mdbnc`, one after the other.
 
     The class subgraph is learned from the classes alone, which loses nothing (a DAG of more than 40 classes by hill
     climbing); the parents of each feature among the classes by trying all sets (or, for very many, by the best step at
@@ -68,6 +68,8 @@ class SubgraphSearch(Search):
     >>> found.exact, found.dag.parents("dysp"), found.dag.parents("xray")
     (True, ('lung', 'bronc'), ('lung',))
     """
+
+    name = "subgraphs"
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
@@ -116,7 +118,7 @@ class _Bridge:
         return [self._by_steps(feature, other, int(feature in at_least_one)) for feature, other in enumerate(beside)]
 
     def best(self, feature: int, beside: Parents, least: int = 0) -> tuple[Parents, float]:
-        """The best set of classes, and what the family is worth."""
+        """The best set of classes, and the score of the family."""
         sets = [chosen for k in range(least, self.limit + 1) for chosen in combinations(self.classes, k)]
         values = np.concatenate(
             [
@@ -226,7 +228,7 @@ class _Run:
         found = [self._by_turns(bridge, shape, nothing)]
         if self.mode == "optional":
             found.append(self._by_turns(bridge, shape, self._among_features(shape, nothing)))
-        return max(found, key=self._worth), False
+        return max(found, key=self._score_of), False
 
     def _best_trees(self, bridge: _Bridge, shape: str) -> list[Parents]:
         """The best tree when each feature has the classes that are best beside its parent in the tree."""
@@ -258,14 +260,14 @@ class _Run:
             classes = self._bridge(bridge, beside)
             beside = self._among_features(shape, classes)
             parents = _united(beside, classes)
-            value = self._worth(parents)
+            value = self._score_of(parents)
             self.trace.append(Step("parents of features", value, self._seconds()))
-            if best and not value > self._worth(best) + LEAST_GAIN * abs(value):
+            if best and not value > self._score_of(best) + LEAST_GAIN * abs(value):
                 break
             best = parents
         return best
 
-    def _worth(self, parents: list[Parents]) -> float:
+    def _score_of(self, parents: list[Parents]) -> float:
         return float(self.evaluator.locals(list(enumerate(parents))).sum())
 
     def _bridge(self, bridge: _Bridge, beside: list[Parents]) -> list[Parents]:

@@ -82,7 +82,7 @@ class Group:
 
     @property
     def spans(self) -> bool:
-        """True when the shape asks for a fixed number of arcs, so that none can be added or deleted alone."""
+        """True when the shape has a fixed number of arcs, so that no single arc can be added or deleted."""
         return self.shape in ("tree", "star")
 
     def __str__(self) -> str:
@@ -192,7 +192,7 @@ def _distinct(names: Iterable[str], where: str) -> tuple[str, ...]:
 
 
 def frozen(array: Array) -> Array:
-    """The same array, read-only: it is shared by all who ask."""
+    """The same array, read-only, since all callers share it."""
     array.flags.writeable = False
     return array
 

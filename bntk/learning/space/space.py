@@ -244,7 +244,7 @@ class Space(NamedNodes):
             matrix[self.index(tail), self.index(head)] = weight
         return matrix
 
-    # Questions
+    # Queries
 
     def violations(self, dag: DAG) -> list[str]:
         """What is wrong with a structure, a sentence for each broken rule; empty when it is legal.
@@ -270,7 +270,7 @@ class Space(NamedNodes):
         return not self.violations(dag)
 
     def start(self) -> DAG:
-        """A smallest legal structure: compulsory arcs only, and some tree where the shape asks for one."""
+        """A smallest legal structure: compulsory arcs only, and some tree where the shape needs one."""
         return self._start
 
     @cached_property

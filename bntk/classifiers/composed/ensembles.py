@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bntk.classifiers.multidim.chains import ClassifierChain
-from bntk.classifiers.multidim.composed import ComposedClassifier
-from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
-from bntk.classifiers.multidim.links import LinkMaker
+from bntk.classifiers.composed.base import ComposedClassifier
+from bntk.classifiers.composed.chains import ClassifierChain
+from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
+from bntk.classifiers.composed.links import LinkMaker
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.errors import DataError
 

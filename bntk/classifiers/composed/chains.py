@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from bntk.classifiers.multidim import chain_search
+from bntk.classifiers.composed import chain_search
+from bntk.classifiers.composed.base import ComposedClassifier, marginals
+from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
+from bntk.classifiers.composed.links import ChainLink, LinkMaker
 from bntk.classifiers.multidim.base import MOST_JOINT_STATES
-from bntk.classifiers.multidim.composed import ComposedClassifier, marginals
-from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
-from bntk.classifiers.multidim.links import ChainLink, LinkMaker
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.table import Table
 from bntk.errors import DataError, TooLargeError

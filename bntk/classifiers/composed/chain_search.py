@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
-from bntk.classifiers.multidim.links import ChainLink
+from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
+from bntk.classifiers.composed.links import ChainLink
 
 #: With at most so many combinations of labels, all are looked at together, else one by one, the best first.
 FEW_COMBINATIONS = 256

@@ -16,7 +16,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 
 from bntk.classifiers.base import BayesClassifier
-from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
+from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
 from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
 from bntk.data.labels import Labels, pair_counts
@@ -145,13 +145,13 @@ class EstimatorLink(ChainLink):
 class NaiveLink(ChainLink):
     """Naive Bayes, in which labels as features only add their terms to those of X.
 
-    So one classifier of X alone serves all chains, whatever comes before the class variable in them, and X is read once
-    for all combinations of labels.
+    So one classifier of X, without labels, serves all chains, whatever comes before the class variable in them, and X
+    is read once for all combinations of labels.
 
     Attributes
     ----------
-    alone : NaiveBayes
-        The classifier of X alone.
+    features_only : NaiveBayes
+        The classifier of X, without labels as features.
     variables : tuple of Variable
         The parents.
     counts : tuple of ndarray
@@ -160,7 +160,7 @@ class NaiveLink(ChainLink):
         log P(parent | target), shape (n_labels, n_classes).
     """
 
-    alone: NaiveBayes
+    features_only: NaiveBayes
     variables: tuple[Variable, ...]
     counts: tuple[Floats, ...]
     terms: tuple[Floats, ...]
@@ -168,8 +168,9 @@ class NaiveLink(ChainLink):
     def estimator(self) -> NaiveBayes:
         """The classifier with the labels as features."""
         if not self.parents:
-            return self.alone
-        whole, features, network = copy.copy(self.alone), self.alone.features_, self.alone.network_
+            return self.features_only
+        part = self.features_only
+        whole, features, network = copy.copy(part), part.features_, part.network_
         whole.features_ = replace(
             features,
             names=(*features.names, *(v.name for v in self.variables)),
@@ -178,18 +179,18 @@ class NaiveLink(ChainLink):
         whole.n_features_in_ = len(whole.features_.names)
         whole.feature_names_in_ = np.array(whole.features_.names, dtype=object)
         *cpts, last = network.cpts
-        prior = self.alone._prior
+        prior = part._prior
         for v, counts in zip(self.variables, self.counts, strict=True):
             cpts.append(CPT._trusted(v, _given_class(v, counts, prior), (last.child,), counts))
         names = [cpt.child.name for cpt in (*cpts, last)]
         dag = DAG(names, [(names[-1], name) for name in names[:-1]])
         whole.network_ = BayesianNetwork(dag, [*cpts, last], prior=network.prior)
-        whole.search_ = replace(self.alone.search_, dag=dag)
+        whole.search_ = replace(part.search_, dag=dag)
         return whole
 
     def log_proba(self, inputs: Inputs, codes: Codes, rows: NDArray[np.intp] | None = None) -> Floats:
         """log P(label | row, labels of the parents)."""
-        scores = inputs.log_joint(self.alone)
+        scores = inputs.log_joint(self.features_only)
         scores = scores.copy() if rows is None else scores[rows]
         for terms, labels in zip(self.terms, codes, strict=True):
             scores += terms[labels]
@@ -199,7 +200,7 @@ class NaiveLink(ChainLink):
         k = len(labels.classes[self.target])
         shapes = [(k, v.n_states) for v in parents]
         return (
-            _is_about(self.alone, labels.classes[self.target], names)
+            _is_about(self.features_only, labels.classes[self.target], names)
             and self.variables == tuple(parents)
             and [counts.shape for counts in self.counts] == shapes
             and [terms.T.shape for terms in self.terms] == shapes
@@ -240,7 +241,7 @@ class LinkMaker:
 
     def __init__(self, prototype: Any, inputs: Inputs, labels: Labels, codes: Codes) -> None:
         self.prototype, self.inputs, self.labels, self.codes = prototype, inputs, labels, codes
-        self._alone: dict[int, Any] = {}
+        self._features_only: dict[int, Any] = {}
         self._pairs: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self._starts = np.cumsum([0, *labels.cards])
 
@@ -250,12 +251,12 @@ class LinkMaker:
         if self.labels.cards[target] == 1:
             return ConstantLink(target, parents, self.labels.classes[target][0])
         if type(self.prototype) is NaiveBayes and self.prototype.missing != "state":
-            if target not in self._alone:
-                self._alone[target] = self._fitted(target, ())
+            if target not in self._features_only:
+                self._features_only[target] = self._fitted(target, ())
             variables = tuple(self.inputs.targets[parent] for parent in parents)
             pairs = [self._pair(target, parent) for parent in parents]
             counts, terms = zip(*pairs, strict=True) if pairs else ((), ())
-            return NaiveLink(target, parents, self._alone[target], variables, counts, terms)
+            return NaiveLink(target, parents, self._features_only[target], variables, counts, terms)
         return EstimatorLink(target, parents, self._fitted(target, parents))
 
     def _fitted(self, target: int, parents: tuple[int, ...]) -> Any:
@@ -272,7 +273,7 @@ class LinkMaker:
         return clone(self.prototype).fit(inputs.given(parents, codes[list(parents)]), y)
 
     def _usable(self, target: int, parents: tuple[int, ...]) -> NDArray[np.bool_]:
-        """The rows that have the label, and those of the parents, if the classifier refuses missing cells."""
+        """The rows that have the label, and those of the parents, if the classifier refuses missing values."""
         needed = (
             [target] if self.inputs.discrete or get_tags(self.prototype).input_tags.allow_nan else [target, *parents]
         )

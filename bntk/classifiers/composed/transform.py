@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.classifiers.multidim.composed import ComposedClassifier
-from bntk.classifiers.multidim.inputs import Codes, Floats, Inputs
-from bntk.classifiers.multidim.links import ChainLink, LinkMaker
+from bntk.classifiers.composed.base import ComposedClassifier
+from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
+from bntk.classifiers.composed.links import ChainLink, LinkMaker
 from bntk.data.labels import Labels
 from bntk.errors import DataError
 

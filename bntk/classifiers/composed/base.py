@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, _n_rows
+from bntk.classifiers.composed.inputs import Floats, Inputs, read_inputs
+from bntk.classifiers.composed.links import ChainLink, LinkMaker
 from bntk.classifiers.features import columns_of
 from bntk.classifiers.multidim.base import MultiTargetClassifier
-from bntk.classifiers.multidim.inputs import Floats, Inputs, read_inputs
-from bntk.classifiers.multidim.links import ChainLink, LinkMaker
 from bntk.classifiers.naive import NaiveBayes
 from bntk.data.coding import check_column_names
 from bntk.data.labels import Labels, read_labels
@@ -73,7 +73,7 @@ class ComposedClassifier(MultiTargetClassifier):
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
         Y : data frame, mapping of columns, or array of shape (n_rows, n_targets)
             A class variable may have any number of labels. Where a label is missing, the row does not count for that
-            class variable; nor, if the estimator refuses missing cells, for those that take it as a feature.
+            class variable; nor, if the estimator refuses missing values, for those that take it as a feature.
         """
         with using_threads(self.n_jobs):
             X = self._checked_rows(X, reset=True)

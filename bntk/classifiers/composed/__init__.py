@@ -1,0 +1,1 @@
+"""Several class variables by estimators of one each: binary relevance, label powerset, chains and their ensembles."""
