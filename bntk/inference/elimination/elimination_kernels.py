@@ -123,8 +123,8 @@ class Room(NamedTuple):
 def look_up_rows(codes, begin, end, cards, lookups, supports, normalise, entry, rest, out, open_blocks):
     """out[row] = log P(target, observed cells), or normalised the posterior of the target, for blocks of rows.
 
-    Blocks with a missing value that an answer could depend on are only marked in ``open_blocks``; returns how many there
-    are in begin..end, which begins with a block. Complete rows need nothing else, and this compiles quickly.
+    Blocks with a missing value that an answer could depend on are only marked in ``open_blocks``; returns how many of
+    them there are. Complete rows need nothing else, and this compiles quickly.
     """
     n_open = 0
     for first in range(begin, end, BLOCK):
