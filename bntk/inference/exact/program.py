@@ -123,7 +123,7 @@ class Program:
             Refuse when the cliques have more entries together, those of observed variables left out.
         """
         evidence = self._evidence(likelihood)
-        return Calibrated(self._for_evidence(evidence, max_entries), evidence)
+        return Calibrated(self._for_evidence(evidence, max_entries), evidence, self)
 
     def mpe(
         self, likelihood: Mapping[int, ArrayLike] | Evidence | None = None, max_entries: float = math.inf
@@ -302,8 +302,8 @@ class Calibrated:
         The log probability of the evidence (for a Markov network, of the sum of all products); -inf when impossible.
     """
 
-    def __init__(self, program: Program, evidence: Evidence) -> None:
-        self._program, self._evidence = program, evidence
+    def __init__(self, program: Program, evidence: Evidence, whole: Program) -> None:
+        self._program, self._evidence, self._whole = program, evidence, whole
         log_constant = program._log_constant(evidence.observed)
         self.log_z = log_constant + evidence.log_weight
         if self.log_z > -math.inf:
@@ -333,7 +333,10 @@ class Calibrated:
         if self.log_z == -math.inf:
             return np.full(shape, np.nan)
         inside = tuple(v for v in scope if observed[v] < 0)
-        table = self._posterior.joint(inside)
+        if program.tree.smallest_clique(inside) < 0:  # compiled for the evidence, which takes some cliques apart
+            table = self._whole.engine.calibrate(self._evidence).joint(inside)
+        else:
+            table = self._posterior.joint(inside)
         if len(inside) == len(scope):
             return table
         # Observed variables have the one state that was observed.
