@@ -34,9 +34,13 @@ from bntk.inference.elimination.lookup_kernels import (
     DOUBTFUL,
     INNER,
     MISSING,
+    NOTHING,
     OPEN,
     OUTER,
+    add_entries,
+    find_entries,
     finish_rows,
+    has_missing,
     load_block,
     look_for_zeros,
     look_up,
@@ -62,11 +66,15 @@ class Families(NamedTuple):
 
 
 class Lookups(NamedTuple):
-    """Families that an answer depends on, as log tables with the states of the target innermost.
+    """Tables of families, one after another: logs, with the states of the target innermost, or what zeros say.
 
     Look-up k is of the family of ``children[k]`` and reads the ``members[starts[k]:starts[k + 1]]``, which are without
-    the target, with ``strides``. Its table begins at ``offsets[k]`` of ``log_tables``, whose first entries are zeros
-    for families that a row does not use. It has the target if ``has_target[k]``. ``seeds`` are all members.
+    the target, with ``strides``. Its table begins at ``offsets[k]`` of ``tables``. It has the target if
+    ``has_target[k]``. ``seeds`` are all members.
+
+    The first entries of log tables are zeros for families that a row does not use. Families whose zeros can make a row
+    impossible have tables of NOTHING, SOMETHING, EVERYTHING, with one more state for a missing cell, children before
+    their parents.
     """
 
     children: np.ndarray
@@ -75,22 +83,8 @@ class Lookups(NamedTuple):
     members: np.ndarray
     strides: np.ndarray
     offsets: np.ndarray
-    log_tables: np.ndarray
+    tables: np.ndarray
     seeds: np.ndarray
-
-
-class Supports(NamedTuple):
-    """Families whose zeros can make a row impossible, as tables of NOTHING, SOMETHING, EVERYTHING.
-
-    Laid out as :class:`Lookups`, with one more state for a missing cell; children come before their parents.
-    """
-
-    children: np.ndarray
-    starts: np.ndarray
-    members: np.ndarray
-    strides: np.ndarray
-    offsets: np.ndarray
-    says: np.ndarray
 
 
 class Block(NamedTuple):
@@ -123,6 +117,38 @@ class Room(NamedTuple):
     scales: np.ndarray
     product: np.ndarray
     data: np.ndarray
+
+
+@njit(**OUTER)
+def look_up_rows(codes, begin, end, cards, lookups, supports, normalise, entry, rest, out, open_blocks):
+    """out[row] = log P(target, observed cells), or normalised the posterior of the target, for blocks of rows.
+
+    Blocks with a missing cell that an answer could depend on are only marked in ``open_blocks``; returns how many there
+    are in begin..end, which begins with a block. Complete rows need nothing else, and this compiles quickly.
+    """
+    n_open = 0
+    for first in range(begin, end, BLOCK):
+        n = min(BLOCK, end - first)
+        if has_missing(codes, first, n, lookups.seeds, cards) or has_missing(codes, first, n, supports.seeds, cards):
+            open_blocks[first // BLOCK] = True
+            n_open += 1
+            continue
+        for i in range(n):
+            rest[i] = 0.0
+            for s in range(out.shape[1]):
+                out[first + i, s] = 0.0
+        for k in range(lookups.children.size):
+            a, b = lookups.starts[k], lookups.starts[k + 1]
+            find_entries(codes, first, n, lookups.offsets[k], a, b, lookups.members, lookups.strides, entry)
+            add_entries(first, n, lookups.has_target[k], entry, lookups.tables, out, rest)
+        for k in range(supports.children.size):
+            a, b = supports.starts[k], supports.starts[k + 1]
+            find_entries(codes, first, n, supports.offsets[k], a, b, supports.members, supports.strides, entry)
+            for i in range(n):
+                if supports.tables[entry[i]] == NOTHING:
+                    rest[i] = -np.inf
+        finish_rows(n, first, out, rest, normalise, first, out)
+    return n_open
 
 
 @njit(**OUTER)

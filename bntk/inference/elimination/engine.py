@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from bntk.inference.exact.program import whole_entries
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
-    from bntk.inference.elimination.elimination_kernels import Block, Families, Lookups, Room, Supports
+    from bntk.inference.elimination.elimination_kernels import Block, Families, Lookups, Room
 
 #: Rows that one piece of counting has, whatever the number of threads.
 ROWS_A_PIECE = 1024
@@ -56,8 +57,7 @@ def second_budget(n_left: int, tree_cost: Callable[[], int]) -> int | None:
 
 
 def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: int, normalise: bool) -> Answer:
-    from bntk.inference.elimination.elimination_kernels import score_rows
-    from bntk.inference.elimination.lookup_kernels import BLOCK, look_up_rows
+    from bntk.inference.elimination.elimination_kernels import BLOCK, look_up_rows, score_rows
 
     codes = _read_only(codes)
     families = families_of(network)
@@ -147,70 +147,61 @@ def families_around(flat: FlatFamilies, order: Iterable[int], tables: Floats) ->
     for line in lines:
         for parent in line[3:-2:2]:
             around[parent] += line
-    return Families(_ints(flat.cards), _ints(order), _starts(around), _joined(around), tables)
+    return Families(flat.cards.astype(np.int32), np.fromiter(order, np.int32), *_joined(around), tables)
 
 
-def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool) -> tuple[Lookups, Supports]:
+def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool) -> tuple[Lookups, Lookups]:
     """The log tables and the zeros that an answer depends on, made once for each target.
 
     A posterior depends on families with the target, and on those with zeros: they can make a row impossible.
     """
     key = ("lookups", target, all_families)
     if key not in network._cache:
-        at = -1 if target is None else target
-        families = [(*parents, v) for v, parents in enumerate(network.dag.parent_indices)]
-        with_target = [v for v, family in enumerate(families) if at in family]
-        others = [v for v in range(len(families)) if v not in with_target]
-        with_zeros = [v for v in others if (network.cpts[v].values == 0).any()]
-        upwards = reversed(network.dag.topological_indices)
-        marked = [v for v in upwards if v in with_zeros and choose.marks_zeros(network.cpts[v].values.shape)]
-        looked_up = others if all_families else [v for v in with_zeros if v not in marked]
-        lookups = _flat_lookups(network, at, families, sorted(with_target + looked_up))
-        network._cache[key] = lookups, _flat_supports(network, families, [] if all_families else marked)
-    tables: tuple[Lookups, Supports] = network._cache[key]
+        flat, cpts, upwards = network_families(network), network.cpts, reversed(network.dag.topological_indices)
+        needed = np.logical_or.reduceat(flat.members == (-1 if target is None else target), flat.starts[:-1])
+        zeros = np.logical_or.reduceat(families_of(network).tables == 0, flat.offsets) & ~needed
+        marked = [v for v in upwards if zeros[v] and not all_families and choose.marks_zeros(cpts[v].values.shape)]
+        needed |= zeros | all_families
+        needed[marked] = False
+        looked_up = np.flatnonzero(needed).tolist()
+        width = 1 if target is None else cpts[target].child.n_states
+        with np.errstate(divide="ignore"):
+            logs = [np.log(cpts[v].values) for v in looked_up]
+        marks = [_what_it_says(cpts[v].values) for v in marked]
+        network._cache[key] = (
+            _flat_lookups(flat, looked_up, logs, target, np.zeros(width)),
+            _flat_lookups(flat, marked, marks, None, np.empty(0, np.uint8)),
+        )
+    tables: tuple[Lookups, Lookups] = network._cache[key]
     return tables
 
 
 def _flat_lookups(
-    network: BayesianNetwork, target: int, families: Sequence[Sequence[int]], chosen: Sequence[int]
+    flat: FlatFamilies, chosen: Sequence[int], tables: Sequence[NDArray[Any]], target: int | None, first: NDArray[Any]
 ) -> Lookups:
+    """The tables of some families for the kernels, behind some ``first`` entries."""
     from bntk.inference.elimination.elimination_kernels import Lookups
 
-    members = [[u for u in families[v] if u != target] for v in chosen]
-    strides: list[list[int]] = []
-    tables = [np.ones(network.cpts[target].child.n_states if target >= 0 else 1)]
-    for v in chosen:
-        values = network.cpts[v].values
-        if target in families[v]:
-            values = np.moveaxis(values, families[v].index(target), -1)
-        strides.append(strides_of(values.shape)[: len(members[len(strides)])])
-        tables.append(values.ravel())
-    with np.errstate(divide="ignore"):
-        log_tables = np.log(np.concatenate(tables))
+    members, strides, has_target, flat_tables = [], [], [], [first]
+    for v, table in zip(chosen, tables, strict=True):
+        family = flat.members[flat.starts[v] : flat.starts[v + 1]].tolist()
+        has_target.append(target in family)
+        if target in family:
+            table = np.moveaxis(table, family.index(target), -1)
+            family.remove(target)
+        members.append(family)
+        strides.append(strides_of(table.shape)[: len(family)])
+        flat_tables.append(table.ravel())
+    starts, joined = _joined(members)
     return Lookups(
-        _ints(chosen),
-        np.array([target in families[v] for v in chosen], dtype=np.bool_),
-        _starts(members),
-        _joined(members),
-        _joined(strides),
-        _ints(np.cumsum([table.size for table in tables])[:-1]),
-        log_tables,
-        _ints(sorted({u for family in members for u in family})),
-    )
-
-
-def _flat_supports(network: BayesianNetwork, families: Sequence[Sequence[int]], chosen: Sequence[int]) -> Supports:
-    from bntk.inference.elimination.elimination_kernels import Supports
-
-    members = [families[v] for v in chosen]
-    tables = [_what_it_says(network.cpts[v].values) for v in chosen]
-    return Supports(
-        _ints(chosen),
-        _starts(members),
-        _joined(members),
-        _joined([strides_of(table.shape) for table in tables]),
-        _ints(np.cumsum([0, *(table.size for table in tables)])[:-1]),
-        np.concatenate([np.empty(0, np.uint8), *(table.ravel() for table in tables)]),
+        np.array(chosen, np.int32),
+        np.array(has_target, np.bool_),
+        starts,
+        joined,
+        _joined(strides)[1],
+        np.cumsum([*map(len, flat_tables)], dtype=np.int32)[:-1],
+        np.concatenate(flat_tables),
+        np.unique(joined),
     )
 
 
@@ -269,13 +260,6 @@ def _read_only(codes: Codes) -> Codes:
     return view
 
 
-def _ints(numbers: Any) -> NDArray[np.int32]:
-    return np.array(list(numbers), dtype=np.int32)
-
-
-def _starts(rows: Sequence[Sequence[int]]) -> NDArray[np.int32]:
-    return _ints(np.cumsum([0, *map(len, rows)]))
-
-
-def _joined(rows: Sequence[Sequence[int]]) -> NDArray[np.int32]:
-    return _ints(number for row in rows for number in row)
+def _joined(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Where each row begins when they follow each other, and all of their numbers."""
+    return np.cumsum([0, *map(len, rows)], dtype=np.int32), np.fromiter(chain.from_iterable(rows), np.int32)

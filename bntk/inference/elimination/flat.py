@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ def flat_families(families: Sequence[Sequence[int]], cards: Sequence[int]) -> Fl
 
 def strides_of(shape: Sequence[int]) -> list[int]:
     """The strides of a table, the last axis innermost."""
-    return [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]
+    return [*accumulate(shape[:0:-1], mul, initial=1)][::-1] if shape else []
 
 
 def network_families(network: BayesianNetwork) -> FlatFamilies:

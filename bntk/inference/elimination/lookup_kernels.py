@@ -1,8 +1,8 @@
 """Kernels for rows in blocks: families without missing values are look-ups in log tables, several rows side by side.
 
-Rows whose cells are all observed, as far as an answer depends on them, need nothing else: :func:`look_up_rows` answers
-them, and is small so that it compiles quickly. The other functions find what a block of rows with missing values can
-look up and what is left; see :mod:`bntk.inference.elimination.elimination_kernels`. All arrays are trusted.
+Rows whose cells are all observed, as far as an answer depends on them, need nothing else. The functions of the second
+part find what a block of rows with missing values can look up and what is left; see
+:mod:`bntk.inference.elimination.elimination_kernels`. All arrays are trusted.
 
 A place that is not known to be positive is made unsigned: an index that may be negative keeps the compiler from working
 on several rows at once.
@@ -31,38 +31,6 @@ OPEN, DOUBTFUL = 1, 2
 
 
 # ---- complete rows ---------------------------------------------------------------------------------------------------
-
-
-@njit(**OUTER)
-def look_up_rows(codes, begin, end, cards, lookups, supports, normalise, entry, rest, out, open_blocks):
-    """out[row] = log P(target, observed cells), or normalised the posterior of the target, for blocks of rows.
-
-    Blocks with a missing cell that an answer could depend on are only marked in ``open_blocks``; returns how many there
-    are in begin..end, which begins with a block.
-    """
-    n_open = 0
-    for first in range(begin, end, BLOCK):
-        n = min(BLOCK, end - first)
-        if has_missing(codes, first, n, lookups.seeds, cards) or has_missing(codes, first, n, supports.members, cards):
-            open_blocks[first // BLOCK] = True
-            n_open += 1
-            continue
-        for i in range(n):
-            rest[i] = 0.0
-            for s in range(out.shape[1]):
-                out[first + i, s] = 0.0
-        for k in range(lookups.children.size):
-            a, b = lookups.starts[k], lookups.starts[k + 1]
-            find_entries(codes, first, n, lookups.offsets[k], a, b, lookups.members, lookups.strides, entry)
-            add_entries(first, n, lookups.has_target[k], entry, lookups.log_tables, out, rest)
-        for k in range(supports.children.size):
-            a, b = supports.starts[k], supports.starts[k + 1]
-            find_entries(codes, first, n, supports.offsets[k], a, b, supports.members, supports.strides, entry)
-            for i in range(n):
-                if supports.says[entry[i]] == NOTHING:
-                    rest[i] = -np.inf
-        finish_rows(n, first, out, rest, normalise, first, out)
-    return n_open
 
 
 @njit(**INNER)
@@ -184,7 +152,7 @@ def look_up(n, lookups, block):
             complete &= not block.incomplete[lookups.members[m]]
         if not complete:
             _leave_out(n, child, begin, end, lookups.members, block)
-        add_entries(at, n, lookups.has_target[k], block.entry, lookups.log_tables, block.scores, block.rest)
+        add_entries(at, n, lookups.has_target[k], block.entry, lookups.tables, block.scores, block.rest)
 
 
 @njit(**INNER)
@@ -212,7 +180,7 @@ def look_for_zeros(n, families, supports, block):
         v, begin, end = supports.children[k], supports.starts[k], supports.starts[k + 1]
         find_entries(block.cells, at, n, supports.offsets[k], begin, end, supports.members, supports.strides, entry)
         for i in range(n):
-            says = supports.says[entry[i]]
+            says = supports.tables[entry[i]]
             if says == NOTHING:
                 rest[i] = -np.inf
             doubtful[v, i] = says == SOMETHING

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -244,6 +244,11 @@ class Visit:
     reads: tuple[Use, ...]
     writes: tuple[Use, ...]
 
+    @property
+    def uses(self) -> tuple[Use, ...]:
+        """All tables, those read first."""
+        return self.reads + self.writes
+
 
 @dataclass(frozen=True)
 class Output:
@@ -253,30 +258,22 @@ class Output:
     clique: int
 
 
-@dataclass
 class MessageLayout:
     """Where each table of a tree begins in one buffer: likelihood vectors, messages up and down, outputs.
 
     ``begin`` leaves room for other tables in front. The message up from the root has the scope ``root_scope``.
+    ``slots`` are the scopes of the messages up, the messages down and the outputs.
     """
 
-    tree: JunctionTree
-    begin: int = 0
-    root_scope: Scope = ()
-    outputs: Sequence[Output] = ()
-    vector: list[int] = field(init=False)
-    up: list[int] = field(init=False)
-    down: list[int] = field(init=False)
-    out: list[int] = field(init=False)
-    size: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.size = self.begin
-        separators = [self.up_scope(number) for number in range(len(self.tree.cliques))]
-        self.vector = self._place((variable,) for variable in range(len(self.tree.cards)))
-        self.up = self._place(separators)
-        self.down = self._place(separators)
-        self.out = self._place(output.scope for output in self.outputs)
+    def __init__(
+        self, tree: JunctionTree, begin: int = 0, root_scope: Scope = (), outputs: Sequence[Output] = ()
+    ) -> None:
+        self.tree, self.size, self.outputs = tree, begin, outputs
+        separators = (root_scope, *tree.separators[1:])
+        self.slots = (*separators, *separators, *(output.scope for output in outputs))
+        self.vector = self._place((variable,) for variable in range(len(tree.cards)))
+        self.up, self.down = self._place(separators), self._place(separators)
+        self.out = self._place(output.scope for output in outputs)
 
     def _place(self, scopes: Iterable[Scope]) -> list[int]:
         places = []
@@ -284,10 +281,6 @@ class MessageLayout:
             places.append(self.size)
             self.size += self.tree.entries(scope)
         return places
-
-    def up_scope(self, number: int) -> Scope:
-        """The axes of the message that a clique sends up."""
-        return self.tree.separators[number] if number else self.root_scope
 
     def collect(self, fixed: Sequence[Sequence[Use]]) -> list[Visit]:
         """The visits of the pass towards the root, by clique; ``fixed`` are the factors at each."""
@@ -316,7 +309,7 @@ class MessageLayout:
         return (*fixed[number], *vectors, *map(self._up, self.tree.children[number]))
 
     def _up(self, number: int) -> Use:
-        return Use(self.up[number], self.up_scope(number), slot=number)
+        return Use(self.up[number], self.slots[number], slot=number)
 
     def _down(self, number: int) -> Use:
         return Use(self.down[number], self.tree.separators[number], slot=len(self.tree.cliques) + number)

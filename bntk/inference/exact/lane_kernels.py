@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from bntk.inference.exact.pass_kernels import trace_back
 from bntk.inference.exact.program_kernels import INNER
 
 # Of 16, 32 and 64 the quickest; shorter loops of known length seem to be unrolled instead of vectorised.
@@ -27,6 +28,8 @@ SMALLEST, LARGEST = 1e-120, 1e120
 class LaneVisits(NamedTuple):
     """Visit s has the entries ``entry_start[s]`` to ``entry_start[s + 1]`` with their ``values``.
 
+    ``entries`` are their places in the clique with its variables ascending.
+
     Its tables are ``table_start[s]`` to ``table_start[s + 1]``, the first ``n_reads[s]`` of them read. Table t has the
     place ``places[place_start[t] + e]`` for the e-th entry of the visit; it is skipped when no row of the block has
     evidence on its variable ``gates[t]`` (-1: never).
@@ -34,6 +37,7 @@ class LaneVisits(NamedTuple):
 
     entry_start: np.ndarray
     values: np.ndarray
+    entries: np.ndarray
     table_start: np.ndarray
     n_reads: np.ndarray
     gates: np.ndarray
@@ -89,11 +93,11 @@ def visit_lanes(data, chosen, visits, s, active, used, weights, maximise):
                 for lane in range(LANES):
                     weights[lane] *= data[a, lane]
         if maximise:
-            a = places[first_write + e]
+            a, entry = places[first_write + e], visits.entries[first_entry + e]
             for lane in range(LANES):
                 if weights[lane] > data[a, lane]:
                     data[a, lane] = weights[lane]
-                    chosen[a, lane] = e
+                    chosen[a, lane] = entry
             continue
         for t in range(split, last_write):
             a = places[visits.place_start[t] + e]
@@ -193,23 +197,18 @@ def _log_total(data, messages, lane, logs):
 
 
 @njit(cache=True, nogil=True)
-def explain_block(codes, begin, end, passes, outward, maximise, trace, log_top, work):
+def explain_block(codes, begin, end, passes, outward, maximise, visits, log_top, work):
     """Fill in the most probable completion of each row, traced back through the choices made at every clique."""
-    chosen, logs = work[1], work[6]
-    cards, _, collecting, _, messages = passes
-    entries = np.zeros(messages.up.size, np.int64)
+    chosen, logs, cards, messages = work[1], work[6], passes[0], passes[4]
+    states = np.empty(cards.size, np.int64)
     for first in range(begin, end, LANES):
         run_lanes(codes, first, end, passes, outward, maximise, work)
         for lane in range(min(LANES, end - first)):
             log_top[first + lane] = logs[lane]
             if logs[lane] == -np.inf:
                 continue
-            for k in range(messages.up.size):
-                place = messages.up[0]
-                if k > 0:  # the parent's entry says which entry of the message up was used
-                    place = collecting.places[trace.place_in_parent[k] + entries[trace.parent[k]]]
-                entries[k] = chosen[place, lane]
-                entry = trace.entries[collecting.entry_start[k] + entries[k]]
-                for a in range(trace.axis_start[k], trace.axis_start[k + 1]):
-                    v = trace.axes[a]
-                    codes[v, first + lane] = (entry // trace.strides[a]) % cards[v]
+            states[:] = -1
+            trace_back(chosen[:, lane], visits, messages, cards, states)
+            for v in range(cards.size):
+                if states[v] >= 0:
+                    codes[v, first + lane] = states[v]

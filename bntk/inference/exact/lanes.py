@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bntk.inference.engines import Codes, Floats, Ints
 from bntk.inference.exact.junction import (
@@ -19,23 +18,12 @@ from bntk.inference.exact.junction import (
     clique_products,
     expanded,
 )
-from bntk.inference.exact.strided import flat_messages
+from bntk.inference.exact.strided import flat_messages, flat_visits
 from bntk.inference.exact.strided_rows import Span, Tables, TreeRows
 
 if TYPE_CHECKING:
     from bntk.inference.exact.lane_kernels import LaneVisits
-    from bntk.inference.exact.program_kernels import Messages
-
-
-class Trace(NamedTuple):
-    """What tracing a most probable entry back needs: how entries read as states, and how messages lead on."""
-
-    parent: Ints
-    place_in_parent: Ints
-    entries: Ints
-    axis_start: Ints
-    axes: Ints
-    strides: Ints
+    from bntk.inference.exact.program_kernels import Messages, Visits
 
 
 class LaneEngine(TreeRows):
@@ -44,19 +32,20 @@ class LaneEngine(TreeRows):
     rows_a_piece = 1024
 
     def _prepare(self, factors: Tables, root_scope: Scope, outputs: tuple[Output, ...]) -> None:
-        self._entries = _clique_entries(self.tree, factors)
-        shape = _shape(self.tree, root_scope, outputs, tuple(places.tobytes() for places, _ in self._entries))
-        self.layout, self._collect_visits, self.messages = shape.layout, shape.visits, shape.messages
-        values = np.concatenate([np.empty(0), *(values for _, values in self._entries)])
-        self.collecting = shape.collecting._replace(values=values)
-        self.distributing = shape.distributing._replace(values=values)
-        vector = np.array([*self.layout.vector, self.cards.sum()], dtype=np.int64)
-        self._passes = (self.cards, vector, self.collecting, self.distributing, self.messages)
+        entries = _clique_entries(self.tree, factors)
+        self._shape = _shape(self.tree, root_scope, outputs, tuple(places.tobytes() for places, _ in entries))
+        self._layout, _, inward, outward, messages = self._shape
+        values = np.concatenate([np.empty(0), *(values for _, values in entries)])
+        vector = np.array([*self._layout.vector, self.cards.sum()], dtype=np.int64)
+        # Place, size and column of each output, or of the root's table.
+        results = (self._layout.out or self._layout.up[:1], np.diff(self._ends), self._ends[:-1])
+        self._results = np.array(results, dtype=np.int64).T.copy()
+        self._passes = (self.cards, vector, inward._replace(values=values), outward._replace(values=values), messages)
 
-    def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None:
+    def _run(self, codes: Codes, span: Span, out: Floats, log_z: Floats) -> None:
         from bntk.inference.exact.lane_kernels import run_block
 
-        run_block(codes, *span, self._passes, self.outward, False, tables, out, log_z, self._work())
+        run_block(codes, *span, self._passes, bool(self._layout.out), False, self._results, out, log_z, self._work())
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         from bntk.inference.exact.lane_kernels import explain_block
@@ -67,28 +56,15 @@ class LaneEngine(TreeRows):
         """Working memory of one piece."""
         from bntk.inference.exact.lane_kernels import LANES
 
-        most_tables = int(np.diff(np.concatenate([self.collecting.table_start, self.distributing.table_start])).max())
-        data = np.empty((self.layout.size, LANES))
-        chosen = np.empty((self.layout.size, LANES), dtype=np.int32)
+        most_tables = max(int(np.diff(visits.table_start).max()) for visits in self._passes[2:4])
+        data = np.empty((self._layout.size, LANES))
+        chosen = np.empty((self._layout.size, LANES), dtype=np.int32)
         numbers = (np.empty(LANES), np.empty(LANES), np.empty(LANES))
         return data, chosen, np.empty(self.cards.size, np.bool_), np.empty(max(most_tables, 1), np.int64), *numbers
 
     @cached_property
-    def _trace(self) -> Trace:
-        place_in_parent = [0] * len(self.tree.cliques)
-        for visit in self._collect_visits:
-            first = int(self.collecting.table_start[visit.clique])
-            for i, use in enumerate(visit.reads):
-                if use.evidence_of < 0:
-                    child = self.layout.up.index(use.offset)
-                    place_in_parent[child] = int(self.collecting.place_start[first + i])
-        cliques = [tuple(sorted(clique)) for clique in self.tree.cliques]
-        axes = [v for clique in cliques for v in clique]
-        strides = [self.tree.entries(clique[i + 1 :]) for clique in cliques for i in range(len(clique))]
-        entries = np.concatenate([places for places, _ in self._entries])
-        starts = np.cumsum([0, *map(len, self.tree.cliques)])
-        columns = (self.tree.parent, place_in_parent, entries, starts, axes, strides)
-        return Trace(*(np.array(column, dtype=np.int64) for column in columns))
+    def _trace(self) -> Visits:
+        return flat_visits(self.tree, self._shape.visits)
 
 
 class Shape(NamedTuple):
@@ -127,21 +103,20 @@ def _lane_visits(tree: JunctionTree, visits: Sequence[Visit], possible: Sequence
     """The visits as arrays for the kernels, without the values of the possible entries."""
     from bntk.inference.exact.lane_kernels import LaneVisits
 
-    places: list[NDArray[np.int32]] = []
-    table_start, n_reads, gates, place_start, filled = [0], [], [], [], 0
+    places = []
     for visit in visits:
         clique = tuple(sorted(tree.cliques[visit.clique]))
-        uses = visit.reads + visit.writes
-        for use in uses:
+        for use in visit.uses:
             grid = np.arange(tree.entries(use.scope), dtype=np.int32).reshape([tree.cards[v] for v in use.scope])
             whole = np.broadcast_to(expanded(grid, use.scope, clique), [tree.cards[v] for v in clique])
             places.append(whole.ravel()[possible[visit.clique]] + np.int32(use.offset))
-            gates.append(use.evidence_of)
-            place_start.append(filled)
-            filled += places[-1].size
-        table_start.append(len(gates))
-        n_reads.append(len(visit.reads))
-    entry_start = np.cumsum([0, *(positions.size for positions in possible)])
-    columns = [np.array(column, dtype=np.int64) for column in (table_start, n_reads, gates, place_start)]
-    whole_places = np.concatenate([np.empty(0, np.int32), *places])
-    return LaneVisits(entry_start, np.empty(0), columns[0], columns[1], columns[2], columns[3], whole_places)
+    return LaneVisits(
+        np.cumsum([0, *map(len, possible)]),
+        np.empty(0),
+        np.concatenate(possible),
+        np.cumsum([0, *(len(visit.uses) for visit in visits)]),
+        np.array([len(visit.reads) for visit in visits]),
+        np.array([use.evidence_of for visit in visits for use in visit.uses]),
+        np.cumsum([0, *map(len, places)]),
+        np.concatenate([np.empty(0, np.int32), *places]),
+    )

@@ -6,16 +6,88 @@ All arrays are trusted. ``data`` is one buffer with all tables.
 # mypy: allow-untyped-defs, allow-untyped-decorators, no-check-untyped-defs
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from bntk.inference.exact.program_kernels import FAST, INNER, room_for, scratch_for, visit
+from bntk.inference.exact.program_kernels import FAST, INNER, Messages, Visits, room_for, scratch_for, visit
 
 INWARD, OUTWARD, SINGLE = 0, 1, 2
 
 
+# ---- observed variables take no room in messages and outputs ---------------------------------------------------------
+
+
 @njit(cache=True, nogil=True)
-def rescale(data, at, size):
+def bind(collecting, distributing, messages, slot_start, slot_axes, begin, cards, observed):
+    """The visits and messages with observed variables left out, where each slot begins, and the room for copies.
+
+    Slots are the messages up, the messages down and the outputs, which follow each other from ``begin`` on.
+    """
+    n_slots, n_cliques = slot_start.size - 1, messages.up.size
+    places = np.empty(n_slots + 1, np.int64)
+    places[0] = begin
+    for slot in range(n_slots):
+        size = 1
+        for a in range(slot_start[slot], slot_start[slot + 1]):
+            if observed[slot_axes[a]] < 0:
+                size *= cards[slot_axes[a]]
+        places[slot + 1] = places[slot] + size
+    sizes = places[1 : n_cliques + 1] - places[:n_cliques]
+    up, down = places[:n_cliques].copy(), places[n_cliques : 2 * n_cliques].copy()
+    inward = bound(collecting, places, cards, observed)
+    outward = bound(distributing, places, cards, observed)
+    room = max(room_for(inward, cards, observed), room_for(outward, cards, observed))
+    return inward, outward, Messages(up, down, sizes, messages.child_start, messages.children), places, room
+
+
+@njit(cache=True, nogil=True)
+def bound(visits, places, cards, observed):
+    """The visits with each slot where ``places`` has it, and with the strides that open variables leave."""
+    offsets, strides = visits.offsets.copy(), visits.strides.copy()
+    for s in range(visits.n_reads.size):
+        begin, end = visits.axis_start[s], visits.axis_start[s + 1]
+        row = visits.stride_start[s]
+        for t in range(visits.table_start[s], visits.table_start[s + 1]):
+            if visits.slots[t] >= 0:
+                offsets[t] = places[visits.slots[t]]
+                for a in range(end - begin):
+                    if visits.strides[row + a] > 0:
+                        strides[row + a] = _open_stride(visits, begin, end, row, a, cards, observed)
+            row += end - begin
+    return Visits(
+        visits.axis_start,
+        visits.axes,
+        visits.places,
+        visits.table_start,
+        visits.n_reads,
+        offsets,
+        visits.gates,
+        visits.slots,
+        visits.stride_start,
+        strides,
+    )
+
+
+@njit(**INNER)
+def _open_stride(visits, begin, end, row, a, cards, observed):
+    """The stride of an axis when only open variables have states: the product over those with a smaller stride."""
+    if observed[visits.axes[begin + a]] >= 0:
+        return 0
+    stride = 1
+    for b in range(end - begin):
+        variable = visits.axes[begin + b]
+        if 0 < visits.strides[row + b] < visits.strides[row + a] and observed[variable] < 0:
+            stride *= cards[variable]
+    return stride
+
+
+# ---- passes ----------------------------------------------------------------------------------------------------------
+
+
+@njit(**INNER)
+def _rescale(data, at, size):
     """Divide a message by its largest entry, and return that; 0 when there is none."""
     top = 0.0
     for i in range(at, at + size):
@@ -28,7 +100,7 @@ def rescale(data, at, size):
 
 
 @njit(fastmath=FAST, **INNER)
-def send_down(data, up, down, size):
+def _send_down(data, up, down, size):
     """Turn the belief over a separator into the message down: normalise, and divide by the message up, 0 / 0 = 0."""
     total = 0.0
     for i in range(size):
@@ -40,20 +112,27 @@ def send_down(data, up, down, size):
 
 
 @njit(cache=True, nogil=True)
-def finish_down(data, messages, k):
-    """The messages down to the children of clique k, from the beliefs over their separators."""
-    for i in range(messages.child_start[k], messages.child_start[k + 1]):
-        child = messages.children[i]
-        send_down(data, messages.up[child], messages.down[child], messages.sizes[child])
+def finish(data, messages, k, phase, scales):
+    """What follows the visit of clique k: ``INWARD`` the message up is rescaled, and False returned if it is zero.
+
+    ``OUTWARD`` the beliefs over the separators of its children become messages down.
+    """
+    if phase == INWARD:
+        scales[k] = _rescale(data, messages.up[k], messages.sizes[k])
+        return scales[k] > 0.0
+    if phase == OUTWARD:
+        for i in range(messages.child_start[k], messages.child_start[k + 1]):
+            child = messages.children[i]
+            _send_down(data, messages.up[child], messages.down[child], messages.sizes[child])
+    return True
 
 
 @njit(cache=True, nogil=True)
 def run_pass(data, chosen, visits, messages, span, state, room, shifts, scales, maximise):
     """Visit the cliques end - 1 down to begin of the span in its phase ``INWARD``, or begin to end - 1 in the others.
 
-    Inwards, what each sends is rescaled; returns False as soon as the evidence turns out to be impossible. ``OUTWARD``
-    makes the messages down. ``SINGLE`` visits cliques without sending messages: what they write is left as it is, and
-    may be written elsewhere (``shifts``).
+    False as soon as the evidence turns out to be impossible. ``SINGLE`` leaves what is written as it is, and may write
+    it elsewhere (``shifts``).
     """
     begin, end, phase = span
     cards, observed, soft = state
@@ -61,12 +140,8 @@ def run_pass(data, chosen, visits, messages, span, state, room, shifts, scales, 
     for step in range(end - begin):
         k = end - 1 - step if phase == INWARD else begin + step
         visit(data, chosen, visits, k, cards, observed, soft, room[0], room[1], shifts, w, maximise)
-        if phase == INWARD:
-            scales[k] = rescale(data, messages.up[k], messages.sizes[k])
-            if scales[k] == 0.0:
-                return False
-        elif phase == OUTWARD:
-            finish_down(data, messages, k)
+        if not finish(data, messages, k, phase, scales):
+            return False
     return True
 
 
@@ -77,45 +152,75 @@ def add_up(data, target, source, size):
         data[target + i] += data[source + i]
 
 
-@njit(cache=True, nogil=True)
-def read_marginals(data, first, second, slot_start, slot_axes, places, cards, starts, observed, out):
-    """The marginal of every variable, from the slot ``first`` or its product with the slot ``second`` (>= 0).
+class Sources(NamedTuple):
+    """What tables are read off: the slot ``first``, or its product with the slot ``second`` (-1: none).
 
-    A negative ``first`` means that there is none.
+    Table k has the entries ``starts[k]`` to ``starts[k + 1]``. Its slots have the axes
+    ``axes[axis_start[k]:axis_start[k + 1]]``, along which the table has the strides ``steps``; 0 where it is a sum.
     """
-    for v in range(cards.size):
-        begin, r = starts[v], cards[v]
-        for x in range(r):
-            out[begin + x] = 0.0
-        if observed[v] >= 0:
-            out[begin + observed[v]] = 1.0
-            continue
-        if first[v] < 0:
-            continue
-        size, inner = 1, 1
-        for a in range(slot_start[first[v] + 1] - 1, slot_start[first[v]] - 1, -1):
-            if slot_axes[a] == v:
-                inner = size
-            if observed[slot_axes[a]] < 0:
-                size *= cards[slot_axes[a]]
-        i, one = 0, places[first[v]]
-        two = places[second[v]] if second[v] >= 0 else one
-        while i < size:
-            for x in range(r):
-                total = 0.0
-                if one == two:
-                    for j in range(i, i + inner):
-                        total += data[one + j]
-                else:
-                    for j in range(i, i + inner):
-                        total += data[one + j] * data[two + j]
-                out[begin + x] += total
-                i += inner
+
+    first: np.ndarray
+    second: np.ndarray
+    starts: np.ndarray
+    axis_start: np.ndarray
+    axes: np.ndarray
+    steps: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def read_tables(data, places, sources, cards, observed, out):
+    """Write the tables of the sources, normalised; zeros for a table of an open variable that has no source."""
+    most_axes = sources.axes.size + 1
+    lengths, steps = np.empty(most_axes, np.int64), np.empty(most_axes, np.int64)
+    counters = np.zeros(most_axes, np.int64)
+    for k in range(sources.first.size):
+        begin, end, n, is_open = sources.starts[k], sources.starts[k + 1], 0, False
+        at = begin
+        for a in range(sources.axis_start[k], sources.axis_start[k + 1]):
+            v, step = sources.axes[a], sources.steps[a]
+            if observed[v] >= 0:
+                at += observed[v] * step
+            elif n > 0 and step == 0 and steps[n - 1] == 0:
+                lengths[n - 1] *= cards[v]
+            else:
+                lengths[n], steps[n] = cards[v], step
+                is_open |= step > 0
+                n += 1
+        out[begin:end] = 0.0
+        if not is_open:
+            out[at] = 1.0
+        elif sources.first[k] >= 0:
+            one, two = places[sources.first[k]], places[max(sources.second[k], 0)]
+            _add_entries(data, one, two, sources.second[k] >= 0, n, lengths, steps, counters, at, out)
+            total = 0.0
+            for i in range(begin, end):
+                total += out[i]
+            for i in range(begin, end):
+                out[i] /= total
+
+
+@njit(**INNER)
+def _add_entries(data, one, two, is_product, n, lengths, steps, counters, at, out):
+    """Add the entries of a table, or of the product of two, to where n loops lead in ``out`` from ``at`` on."""
+    inner, step, level = lengths[n - 1], steps[n - 1], 0
+    while level >= 0:
         total = 0.0
-        for x in range(r):
-            total += out[begin + x]
-        for x in range(r):
-            out[begin + x] /= total
+        for x in range(inner):
+            value = data[one + x] * data[two + x] if is_product else data[one + x]
+            total += value
+            if step > 0:
+                out[at + x * step] += value
+        if step == 0:
+            out[at] += total
+        one, two, level = one + inner, two + inner, n - 2
+        while level >= 0:
+            counters[level] += 1
+            at += steps[level]
+            if counters[level] < lengths[level]:
+                break
+            at -= lengths[level] * steps[level]
+            counters[level] = 0
+            level -= 1
 
 
 @njit(cache=True, nogil=True)
@@ -136,62 +241,3 @@ def trace_back(chosen, visits, messages, cards, states):
             variable = visits.axes[a]
             if visits.places[a] > 0:  # else it is known
                 states[variable] = (entry // visits.places[a]) % cards[variable]
-
-
-@njit(cache=True, nogil=True)
-def run_rows(codes, begin, end, passes, outward, maximise, tables, out, log_z, data):
-    """The rows begin..end one by one: normalised tables (place, size, column) of each, and log probabilities.
-
-    With ``maximise`` the most probable states are written to ``codes`` instead. Impossible rows have NaN tables.
-    """
-    cards, collecting, distributing, messages = passes
-    room_at = data.size
-    room_end = room_at
-    if not maximise:
-        nothing = np.full(cards.size, -1)
-        room_end += max(room_for(collecting, cards, nothing), room_for(distributing, cards, nothing))
-        data = np.concatenate((data, np.empty(room_end - room_at)))
-    fixed = room_at  # everything behind the factors is written by each row anew
-    for k in range(messages.up.size):
-        fixed = min(fixed, messages.up[k])
-    chosen = np.zeros(data.size if maximise else 1, np.int64)
-    observed = np.empty(cards.size, np.int64)
-    soft = np.zeros(cards.size, np.bool_)
-    scales = np.empty(messages.up.size)
-    shifts = np.zeros(collecting.offsets.size + distributing.offsets.size, np.int64)
-    n, zero = messages.up.size, begin - begin  # not the literal: the compiler would make a version for that alone
-    for row in range(begin, end):
-        for variable in range(cards.size):
-            code = np.int64(codes[variable, row])
-            observed[variable] = code if code < cards[variable] else -1
-        data[fixed:room_at] = 0.0
-        log_z[row] = -np.inf
-        possible = True
-        for phase in range(2 if outward else 1):  # one call in a loop, since the compiler copies the callee to each
-            visits = collecting if phase == INWARD else distributing
-            span, state, room = (zero, n, phase), (cards, observed, soft), (room_at, room_end)
-            possible = possible and run_pass(
-                data, chosen, visits, messages, span, state, room, shifts, scales, maximise
-            )
-            if phase == INWARD and possible:
-                total = 1.0
-                if not maximise:
-                    total = 0.0
-                    for i in range(messages.sizes[0]):
-                        total += data[messages.up[0] + i]
-                log_z[row] = np.log(total)
-                for scale in scales:
-                    log_z[row] += np.log(scale)
-        if maximise and possible:
-            trace_back(chosen, collecting, messages, cards, observed)
-            for variable in range(cards.size):
-                if observed[variable] >= 0:
-                    codes[variable, row] = observed[variable]
-        for k in range(tables.shape[0]):
-            place, size, column = tables[k, 0], tables[k, 1], tables[k, 2]
-            total = 0.0
-            for i in range(size):
-                total += data[place + i]
-            factor = 1.0 / total if possible else np.nan
-            for i in range(size):
-                out[row, column + i] = data[place + i] * factor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +17,7 @@ from bntk.inference.engines import Evidence, Floats, Ints
 from bntk.inference.exact.junction import JunctionTree, MessageLayout, Output, Scope, Use, Visit, expanded, homes
 
 if TYPE_CHECKING:
+    from bntk.inference.exact.pass_kernels import Sources
     from bntk.inference.exact.program_kernels import Messages, Visits
 
 #: Threads beyond which cutting a clique into more pieces is not thought to help; a piece is a state of a variable.
@@ -59,9 +60,9 @@ class StridedRun:
         return int(self.places[-1]), self.data.size
 
     @cached_property
-    def marginals(self) -> Floats:
-        """Those of all variables, one after another: reading them takes less time than asking for one of them."""
-        return self.engine.read_marginals(self.outward)
+    def tables(self) -> Floats:
+        """All tables of the engine, one after another: reading them takes less time than asking for one of them."""
+        return self.engine.read_tables(self)
 
     @cached_property
     def outward(self) -> StridedRun:
@@ -71,8 +72,7 @@ class StridedRun:
 
     def marginal(self, variable: int) -> Floats:
         """The posterior of one variable; zeros for a variable that the tree does not have."""
-        begin, end = self.engine.spans[variable]
-        return self.marginals[begin:end]
+        return self.tables[self.engine.spans[variable]]
 
     def joint(self, variables: Sequence[int]) -> Floats:
         """The joint distribution of some unobserved variables of one clique, axes in the order given."""
@@ -80,43 +80,64 @@ class StridedRun:
 
 
 class StridedEngine:
-    """A junction tree with its factors in one buffer, ready for :mod:`bntk.inference.exact.program_kernels`."""
+    """A junction tree with its factors in one buffer, ready for :mod:`bntk.inference.exact.program_kernels`.
 
-    def __init__(self, tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> None:
+    The tables that a run reads are the marginals of all variables (``outputs=None``), or some outputs, or with none of
+    these the one over ``root_scope``, for which no messages are sent outwards.
+    """
+
+    def __init__(
+        self,
+        tree: JunctionTree,
+        factors: Sequence[tuple[Scope, Floats]],
+        root_scope: Scope = (),
+        outputs: tuple[Output, ...] | None = None,
+    ) -> None:
         self.tree = tree
         self.cards = np.array(tree.cards, dtype=np.int64)
         fixed, tables = folded(tree, factors)
-        outputs, *self._marginal_slots = _marginal_slots(tree)
-        self.layout = MessageLayout(tree, begin=sum(table.size for table in tables), outputs=outputs)
+        self._inward_only = outputs == ()
+        if outputs is None:
+            outputs, sources = _marginal_sources(tree)
+        else:
+            first = 2 * len(tree.cliques) if outputs else 0  # the outputs, or the message up from the root
+            scopes = [output.scope for output in outputs] or [root_scope]
+            sources = [(scope, slot, -1) for slot, scope in enumerate(scopes, start=first)]
+        self.layout = MessageLayout(tree, sum(table.size for table in tables), root_scope, outputs)
         self.tables = np.concatenate([np.empty(0), *(table.ravel() for table in tables)])
         self._collecting = self.layout.collect(fixed)
-        self._distributing = self.layout.distribute(fixed)
+        self._distributing = [] if self._inward_only else self.layout.distribute(fixed)
         self._visits = flat_visits(tree, self._collecting), flat_visits(tree, self._distributing)
         self._messages = flat_messages(self.layout)
         self._slots = flat_slots(self.layout)
+        self._sources = _flat_sources(self.layout, sources)
+        self.spans = [slice(*span) for span in pairwise(self._sources.starts.tolist())]
 
     def calibrate(self, evidence: Evidence) -> StridedRun:
         """Send all messages to the root; those outwards are sent when an answer is read."""
         run = self.start(evidence)
-        run.log_z = evidence.log_weight + self.collect(run)[0]
+        log_top = self.collect(run)[0]
+        begin, size = int(run.messages.up[0]), int(run.messages.sizes[0])
+        total = float(run.data[begin : begin + size].sum()) if log_top > -math.inf else 1.0
+        run.log_z = evidence.log_weight + log_top + math.log(total)
         return run
 
     def mpe(self, evidence: Evidence) -> tuple[Ints, float]:
         """A most probable state of every variable, and the log of its probability; of equals the lowest states."""
-        from bntk.inference.exact import pass_kernels as kernels
+        from bntk.inference.exact.pass_kernels import trace_back
 
         run = self.start(evidence)
         log_top, chosen = self.collect(run, maximise=True)
         states = evidence.observed.copy()
         if log_top > -math.inf:
-            kernels.trace_back(chosen, run.collecting, run.messages, self.cards, states)
+            trace_back(chosen, run.collecting, run.messages, self.cards, states)
         return states, log_top + evidence.log_weight
 
     # ---- passes ----------------------------------------------------------------------------------------------
 
     def start(self, evidence: Evidence) -> StridedRun:
         """A buffer with the factors and the evidence, and no messages yet."""
-        from bntk.inference.exact.binding_kernels import bind
+        from bntk.inference.exact.pass_kernels import bind
 
         fixed = self.layout.up[0]
         inward, outward, messages, places, room = bind(
@@ -133,58 +154,47 @@ class StridedEngine:
 
     def collect(self, run: StridedRun, maximise: bool = False) -> tuple[float, Ints]:
         """Send all messages to the root; returns the log of the sum (or maximum) and the choices made."""
-        from bntk.inference.exact import pass_kernels as kernels
+        from bntk.inference.exact.pass_kernels import INWARD
 
-        chosen = np.zeros(run.data.size if maximise else 1, dtype=np.int64)
+        chosen = np.zeros(run.data.size, dtype=np.int64) if maximise else _NOTHING_CHOSEN
         scales = np.ones(len(self.tree.cliques))
-        possible = True
-        for begin, end, large in self._stretches(run.evidence, reverse=True):
-            if large and not maximise:
-                self._visit_in_pieces(run, run.collecting, self._collecting[begin])
-                at, size = int(run.messages.up[begin]), int(run.messages.sizes[begin])
-                scales[begin] = kernels.rescale(run.data, at, size)
-                possible = scales[begin] > 0
-            else:
-                possible = self._run(run, run.collecting, (begin, end, kernels.INWARD), scales, maximise, chosen)
-            if not possible:
-                return -math.inf, chosen
-        return float(np.log(scales).sum()), chosen
+        possible = self._pass(run, run.collecting, INWARD, scales, chosen, maximise)
+        return float(np.log(scales).sum()) if possible else -math.inf, chosen
 
     def distribute(self, run: StridedRun) -> None:
         """Send all messages from the root outwards."""
-        from bntk.inference.exact import pass_kernels as kernels
+        from bntk.inference.exact.pass_kernels import OUTWARD
 
-        for begin, end, large in self._stretches(run.evidence, reverse=False):
-            if large:
-                self._visit_in_pieces(run, run.distributing, self._distributing[begin])
-                kernels.finish_down(run.data, run.messages, begin)
-            else:
-                self._run(run, run.distributing, (begin, end, kernels.OUTWARD))
+        self._pass(run, run.distributing, OUTWARD)
 
-    def _run(
+    def _pass(
         self,
         run: StridedRun,
         visits: Visits,
-        span: tuple[int, int, int],
+        phase: int,
         scales: Floats = _NO_SCALES,
-        maximise: bool = False,
         chosen: Ints = _NOTHING_CHOSEN,
+        maximise: bool = False,
     ) -> bool:
-        """One call of the kernel for a span of cliques (first, one past the last, phase)."""
-        from bntk.inference.exact.pass_kernels import run_pass
+        """Visit all cliques: stretches of them in one call, and large ones in pieces; False if that is impossible."""
+        from bntk.inference.exact.pass_kernels import INWARD, SINGLE, finish, run_pass
 
+        cut = self._collecting if phase == INWARD else self._distributing
+        large = [] if maximise or phase == SINGLE else self._open_large(run.evidence)
+        edges = sorted({0, visits.n_reads.size, *large, *(k + 1 for k in large)})
         state = (self.cards, run.evidence.observed, run.evidence.soft)
         shifts = np.zeros(visits.offsets.size + 1, np.int64)
-        return bool(run_pass(run.data, chosen, visits, run.messages, span, state, run.room, shifts, scales, maximise))
-
-    def _stretches(self, evidence: Evidence, reverse: bool) -> Iterator[tuple[int, int, bool]]:
-        """Stretches of cliques that one call runs, and large cliques alone, in the order of the pass."""
-        large = self._open_large(evidence)
-        n_cliques = len(self.tree.cliques)
-        bounds = [(k, k + 1, True) for k in large]
-        gaps = zip([0, *(k + 1 for k in large)], [*large, n_cliques], strict=True)
-        bounds += [(begin, end, False) for begin, end in gaps if begin < end]
-        return iter(sorted(bounds, reverse=reverse))
+        for span in sorted(pairwise(edges), reverse=phase == INWARD):
+            if span[0] in large:
+                self._visit_in_pieces(run, visits, cut[span[0]])
+                possible = finish(run.data, run.messages, span[0], phase, scales)
+            else:
+                possible = run_pass(
+                    run.data, chosen, visits, run.messages, (*span, phase), state, run.room, shifts, scales, maximise
+                )
+            if not possible:
+                return False
+        return True
 
     @cached_property
     def _large(self) -> list[int]:
@@ -198,7 +208,7 @@ class StridedEngine:
         return self.tree.entries(v for v in scope if evidence.observed[v] < 0)
 
     def _visit_in_pieces(self, run: StridedRun, visits: Visits, visit: Visit) -> None:
-        """StridedRun a visit over several threads, one state of some variable at a time.
+        """Run a visit over several threads, one state of some variable at a time.
 
         Tables that have this variable are written in separate places; of the others each piece writes a copy of its
         own at the end of the buffer, and the copies are added in order.
@@ -252,7 +262,7 @@ class StridedEngine:
         """Entries behind the tables, for copies of some in another order and of those that pieces write."""
         spare = room
         for k in self._open_large(evidence):
-            for visit in (self._collecting[k], self._distributing[k]):
+            for visit in (self._collecting[k], *self._distributing[k : k + 1]):
                 cut = self._cut(visit, evidence)
                 # Of tables without the cut variable every piece may make a copy; these pages are mostly not touched.
                 spare = max(spare, self._copies(visit, cut, evidence) + 2 * room + self.tree.cards[cut] * PIECE_ROOM)
@@ -260,32 +270,25 @@ class StridedEngine:
 
     # ---- answers ---------------------------------------------------------------------------------------------
 
-    def read_marginals(self, run: StridedRun) -> Floats:
-        """All marginals, one after another, from a calibrated buffer."""
+    def read_tables(self, run: StridedRun) -> Floats:
+        """All tables, one after another."""
         from bntk.inference.exact import pass_kernels as kernels
 
-        out = np.empty(int(self.cards.sum()))
-        sources = (*self._marginal_slots, *self._slots, run.places)
-        starts = np.array([begin for begin, _ in self.spans], dtype=np.int64)
-        kernels.read_marginals(run.data, *sources, self.cards, starts, run.evidence.observed, out)
+        run = run if self._inward_only else run.outward
+        out = np.empty(int(self._sources.starts[-1]))
+        kernels.read_tables(run.data, run.places, self._sources, self.cards, run.evidence.observed, out)
         return out
-
-    @cached_property
-    def spans(self) -> list[tuple[int, int]]:
-        """Where each variable begins and ends in an array with one entry per state."""
-        return list(pairwise(np.cumsum([0, *self.tree.cards]).tolist()))
 
     def read_joint(self, run: StridedRun, scope: Scope) -> Floats:
         """A table over unobserved variables of one clique, from a calibrated buffer."""
-        from bntk.inference.exact.binding_kernels import bound
-        from bntk.inference.exact.pass_kernels import SINGLE
+        from bntk.inference.exact.pass_kernels import SINGLE, bound
 
         clique = self.tree.clique_with(scope)
         begin, size = run.room[0], self.tree.entries(scope)
         data = np.concatenate([run.data[:begin], np.zeros(size)])
         visit = Visit(clique, self._distributing[clique].reads, (Use(begin, scope),))
         visits = bound(flat_visits(self.tree, [visit]), run.places, self.cards, run.evidence.observed)
-        self._run(replace(run, data=data, places=np.append(run.places, data.size)), visits, (0, 1, SINGLE))
+        self._pass(replace(run, data=data, places=np.append(run.places, data.size)), visits, SINGLE)
         table = data[begin:].reshape([self.tree.cards[v] for v in scope])
         return table / table.sum()
 
@@ -317,7 +320,10 @@ def folded(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> tuple
     return fixed, tables
 
 
-def _marginal_slots(tree: JunctionTree) -> tuple[list[Output], Ints, Ints]:
+Source = tuple[Scope, int, int]
+
+
+def _marginal_sources(tree: JunctionTree) -> tuple[tuple[Output, ...], list[Source]]:
     """The outputs that marginals are read off, and for each variable the one or two tables whose product has it.
 
     Tables are numbered as the slots of :class:`Use`; -1 for none. They are both messages of the smallest separator, or
@@ -330,47 +336,58 @@ def _marginal_slots(tree: JunctionTree) -> tuple[list[Output], Ints, Ints]:
         for variable in separator:
             best[variable] = min(best[variable], (size, number))
     outputs: list[Output] = []
-    slots = np.full((len(tree.cards), 2), -1, dtype=np.int64)
+    sources: list[Source] = []
     for variable, (size, number) in enumerate(best):
-        clique = tree.smallest_clique((variable,))
+        clique, slots = tree.smallest_clique((variable,)), (-1, -1)
         if clique >= 0 and (number < 0 or tree.sizes[clique] < size):
-            slots[variable, 0] = 2 * n_cliques + len(outputs)
+            slots = 2 * n_cliques + len(outputs), -1
             outputs.append(Output((variable,), clique))
         elif number >= 0:
-            slots[variable] = number, n_cliques + number
-    return outputs, slots[:, 0].copy(), slots[:, 1].copy()
+            slots = number, n_cliques + number
+        sources.append(((variable,), *slots))
+    return tuple(outputs), sources
+
+
+def _flat_sources(layout: MessageLayout, sources: Sequence[Source]) -> Sources:
+    """What tables are read off, as arrays for the kernels."""
+    from bntk.inference.exact.pass_kernels import Sources
+
+    held = [scope if slot < 0 else layout.slots[slot] for scope, slot, _ in sources]
+    steps = [_strides(layout.tree, scope) for scope, _, _ in sources]
+    columns = (
+        [slot for _, slot, _ in sources],
+        [slot for _, _, slot in sources],
+        np.cumsum([0, *(layout.tree.entries(scope) for scope, _, _ in sources)]),
+        np.cumsum([0, *map(len, held)]),
+        [v for scope in held for v in scope],
+        [own.get(v, 0) for own, scope in zip(steps, held, strict=True) for v in scope],
+    )
+    return Sources(*(np.array(column, dtype=np.int64) for column in columns))
 
 
 def flat_visits(tree: JunctionTree, visits: Sequence[Visit]) -> Visits:
     """The visits as arrays for the kernels."""
     from bntk.inference.exact.program_kernels import Visits
 
-    axis_start, table_start = [0], [0]
-    axes: list[int] = []
-    places: list[int] = []
-    n_reads: list[int] = []
-    offsets: list[int] = []
-    gates: list[int] = []
-    slots: list[int] = []
-    stride_start: list[int] = []
-    strides: list[int] = []
-    for visit in visits:
-        order = tree.cliques[visit.clique]
-        uses = visit.reads + visit.writes
-        own = _strides(tree, tuple(sorted(v for v in order if v not in tree.known)))
-        axes += order
-        places += [own.get(v, 0) for v in order]
-        axis_start.append(len(axes))
-        table_start.append(table_start[-1] + len(uses))
-        n_reads.append(len(visit.reads))
-        stride_start.append(len(strides))
-        for use in uses:
-            offsets.append(use.offset)
-            gates.append(use.evidence_of)
-            slots.append(use.slot)
-            steps = _strides(tree, use.scope)
-            strides += [steps.get(v, 0) for v in order]
-    columns = (axis_start, axes, places, table_start, n_reads, offsets, gates, slots, stride_start, strides)
+    orders = [tree.cliques[visit.clique] for visit in visits]
+    entries = [_strides(tree, tuple(sorted(v for v in order if v not in tree.known))) for order in orders]
+    uses = [use for visit in visits for use in visit.uses]
+    strides = [
+        [steps.get(v, 0) for use in visit.uses for steps in [_strides(tree, use.scope)] for v in order]
+        for visit, order in zip(visits, orders, strict=True)
+    ]
+    columns = (
+        np.cumsum([0, *map(len, orders)]),
+        [v for order in orders for v in order],
+        [own.get(v, 0) for own, order in zip(entries, orders, strict=True) for v in order],
+        np.cumsum([0, *(len(visit.uses) for visit in visits)]),
+        [len(visit.reads) for visit in visits],
+        [use.offset for use in uses],
+        [use.evidence_of for use in uses],
+        [use.slot for use in uses],
+        np.cumsum([0, *map(len, strides)])[:-1],
+        [step for row in strides for step in row],
+    )
     return Visits(*(np.array(column, dtype=np.int64) for column in columns))
 
 
@@ -387,7 +404,7 @@ def flat_messages(layout: MessageLayout) -> Messages:
     from bntk.inference.exact.program_kernels import Messages
 
     tree = layout.tree
-    sizes = [tree.entries(layout.up_scope(number)) for number in range(len(tree.cliques))]
+    sizes = [tree.entries(scope) for scope in layout.slots[: len(tree.cliques)]]
     starts = np.cumsum([0, *map(len, tree.children)])
     children = [child for row in tree.children for child in row]
     columns = (layout.up, layout.down, sizes, starts, children)
@@ -396,15 +413,5 @@ def flat_messages(layout: MessageLayout) -> Messages:
 
 def flat_slots(layout: MessageLayout) -> tuple[Ints, Ints]:
     """The axes of each message up, each message down and each output: where they start, and all of them."""
-    separators = [layout.up_scope(number) for number in range(len(layout.tree.cliques))]
-    scopes = [*separators, *separators, *(output.scope for output in layout.outputs)]
-    starts = np.cumsum([0, *map(len, scopes)], dtype=np.int64)
-    return starts, np.array([v for scope in scopes for v in scope], dtype=np.int64)
-
-
-def result_tables(layout: MessageLayout) -> Ints:
-    """Place, size and column of each output, or of the root's table when there are no outputs."""
-    scopes = [output.scope for output in layout.outputs] or [layout.root_scope]
-    sizes = [layout.tree.entries(scope) for scope in scopes]
-    columns = np.cumsum([0, *sizes])[:-1]
-    return np.array([layout.out or [layout.up[0]], sizes, columns], dtype=np.int64).T.copy()
+    starts = np.cumsum([0, *map(len, layout.slots)], dtype=np.int64)
+    return starts, np.array([v for scope in layout.slots for v in scope], dtype=np.int64)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from bntk._threads import run_parallel, spans
-from bntk.inference.engines import Codes, Floats, Ints
-from bntk.inference.exact.junction import JunctionTree, MessageLayout, Output, Scope
-from bntk.inference.exact.strided import flat_messages, flat_visits, folded, result_tables
+from bntk.inference.engines import Codes, Evidence, Floats, Ints
+from bntk.inference.exact.junction import JunctionTree, Output, Scope
+from bntk.inference.exact.strided import StridedEngine
 
 #: Numbers that are held at once when the distributions of rows are summed; and the fewest rows of them.
 HELD, FEWEST = 1 << 18, 64
@@ -36,20 +37,19 @@ class TreeRows(ABC):
 
     #: Rows that one piece of work has, whatever the number of threads.
     rows_a_piece: int
-    layout: MessageLayout
 
     def __init__(
         self, tree: JunctionTree, factors: Tables, root_scope: Scope = (), outputs: Sequence[Output] = ()
     ) -> None:
         self.tree, self.cards = tree, np.array(tree.cards, dtype=np.int64)
-        self.outward = bool(outputs)
+        scopes = [output.scope for output in outputs] or [root_scope]
+        self._ends = np.cumsum([0, *map(tree.entries, scopes)])
         self._prepare(factors, root_scope, tuple(outputs))
 
     def run(self, codes: Codes) -> tuple[Floats, Floats]:
         """The normalised outputs of each row side by side (or the root's table), and the log probabilities."""
-        tables = result_tables(self.layout)
-        out, log_z = np.empty((codes.shape[1], int(tables[:, 1].sum()))), np.empty(codes.shape[1])
-        self._in_pieces(codes, lambda span: self._run(codes, span, tables, out, log_z))
+        out, log_z = np.empty((codes.shape[1], self._ends[-1])), np.empty(codes.shape[1])
+        self._in_pieces(codes, lambda span: self._run(codes, span, out, log_z))
         return out, log_z
 
     def count(self, codes: Codes, weights: Floats) -> tuple[Floats, float]:
@@ -57,8 +57,7 @@ class TreeRows(ABC):
 
         Rows without probability add nothing to the counts.
         """
-        tables = result_tables(self.layout)
-        width = int(tables[:, 1].sum())
+        width = self._ends[-1]
         step = max(FEWEST, HELD // max(width, 1))
 
         def work(span: Span) -> tuple[Floats, float]:
@@ -66,7 +65,7 @@ class TreeRows(ABC):
             for begin in range(*span, step):
                 rows = begin + np.flatnonzero(weights[begin : min(begin + step, span[1])])
                 out, log_z = np.empty((rows.size, width)), np.empty(rows.size)
-                self._run(np.take(codes, rows, axis=1), (0, rows.size), tables, out, log_z)
+                self._run(np.take(codes, rows, axis=1), (0, rows.size), out, log_z)
                 out[log_z == -np.inf] = 0.0
                 counts += np.einsum("i,ij->j", weights[rows], out)
                 log_likelihood += float(log_z @ weights[rows])
@@ -90,7 +89,7 @@ class TreeRows(ABC):
     def _prepare(self, factors: Tables, root_scope: Scope, outputs: tuple[Output, ...]) -> None: ...
 
     @abstractmethod
-    def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None: ...
+    def _run(self, codes: Codes, span: Span, out: Floats, log_z: Floats) -> None: ...
 
     @abstractmethod
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None: ...
@@ -102,26 +101,24 @@ class StridedRows(TreeRows):
     rows_a_piece = 64
 
     def _prepare(self, factors: Tables, root_scope: Scope, outputs: tuple[Output, ...]) -> None:
-        fixed, tables = folded(self.tree, factors)
-        self._factors = np.concatenate([np.empty(0), *(table.ravel() for table in tables)])
-        self.layout = MessageLayout(self.tree, self._factors.size, root_scope, outputs)
-        collecting = flat_visits(self.tree, self.layout.collect(fixed))
-        distributing = flat_visits(self.tree, self.layout.distribute(fixed)) if outputs else collecting
-        self._passes = (self.cards, collecting, distributing, flat_messages(self.layout))
+        self._engine = StridedEngine(self.tree, factors, root_scope, outputs)
 
-    def _run(self, codes: Codes, span: Span, tables: Ints, out: Floats, log_z: Floats) -> None:
-        self._pass(codes, span, self.outward, False, tables, out, log_z)
+    def _run(self, codes: Codes, span: Span, out: Floats, log_z: Floats) -> None:
+        for row, evidence in self._evidence(codes, span):
+            run = self._engine.calibrate(evidence)
+            log_z[row] = run.log_z
+            out[row] = run.tables if run.log_z > -math.inf else np.nan
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
-        no_tables = np.empty((0, 3), dtype=np.int64)
-        self._pass(codes, span, False, True, no_tables, np.empty((1, 0)), log_top)
+        for row, evidence in self._evidence(codes, span):
+            states, log_top[row] = self._engine.mpe(evidence)
+            codes[:, row] = np.where(states < 0, codes[:, row], states)
 
-    def _pass(self, codes: Codes, span: Span, *arguments: Any) -> None:
-        from bntk.inference.exact.pass_kernels import run_rows
-
-        data = np.zeros(self.layout.size)
-        data[: self._factors.size] = self._factors
-        run_rows(codes, *span, self._passes, *arguments, data)
+    def _evidence(self, codes: Codes, span: Span) -> Iterator[tuple[int, Evidence]]:
+        rows = codes[:, slice(*span)].T.astype(np.int64)
+        nothing_soft = np.zeros(self.cards.size, dtype=np.bool_)
+        for row, observed in enumerate(np.where(rows < self.cards, rows, -1), start=span[0]):
+            yield row, Evidence({}, observed, nothing_soft, {}, 0.0)
 
 
 def distinct_rows(codes: Codes) -> tuple[Ints, Ints]:
