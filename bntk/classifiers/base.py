@@ -509,13 +509,15 @@ class NetworkClassifier(BayesClassifier):
     def _hold(self, network: BayesianNetwork) -> None:
         """Take a fitted network, with the class prior that ``class_prior`` sets."""
         *others, last = network.cpts
-        self.network_ = network._with_cpts([*others, self._with_class_prior(last)])
+        network = network._with_cpts([*others, self._with_class_prior(last)])
+        self.network_ = network._with_report(network.report or self.search_)
 
     def _restore(self) -> None:
         super()._restore()
         variables = (*self.features_.variables, self._class_variable)
         if self.network_.variables != variables:
             raise DataError("the variables of the network are not the features and, last, the class")
+        self.network_ = self.network_._with_report(self.search_)
 
     @property
     def dag_(self) -> DAG:
