@@ -1,4 +1,4 @@
-"""Counting: all class-conditional pair tables compared with numpy, scipy and pandas; families; planes against increments.
+"""Counting: class-conditional pair tables compared with numpy, scipy and pandas; families; planes or increments.
 
 python -m benchmarks.counting [--quick] [--only pairs families model]
 
@@ -263,7 +263,7 @@ def bincount_all(table: Table, families: list[list[int]]) -> None:
 def model(options: Options) -> Section:
     section = Section(
         "Planes or increments",
-        "All pairs of 24 features given a class, one thread, ns per row and pair; products at which both would be equal.",
+        "All pairs of 24 features given a class, one thread, ns per row and pair; products at which both are equal.",
         ["rows", "classes", "states", "products", "planes", "increments", "meet at"],
     )
     bntk.set_threads(1)

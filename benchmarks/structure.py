@@ -148,8 +148,8 @@ def samples(options: Options) -> Section:
     n = options.pick(8, 2)
     section = Section(
         "Hill climbing on several samples",
-        f"Hill climbing without restarts on {n} samples of 5,000 rows of alarm, compared with pybnesian: the difference "
-        "of the scores, in nats, and the ratio of the times.",
+        f"Hill climbing without restarts on {n} samples of 5,000 rows of alarm, compared with pybnesian: the "
+        "difference of the scores, in nats, and the ratio of the times.",
         ["score", "ours less theirs", "mean", "times as long", "median"],
     )
     for name, rule in SCORES.items():

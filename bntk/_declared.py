@@ -24,7 +24,7 @@ _ROOT = os.path.dirname(__file__)
 
 
 class Declaration(NamedTuple):
-    """A class of the package that declares names: where it is, and what its source says of it."""
+    """A class of the package that declares names: where it is, its names and its description."""
 
     module: str
     cls: str

@@ -183,7 +183,7 @@ class CPT:
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError("a CPT cannot be changed; make a new one")
 
-    # ---- what it says ----------------------------------------------------------------------------------------
+    # ---- contents --------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:

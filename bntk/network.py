@@ -89,13 +89,13 @@ class BayesianNetwork:
         network = object.__new__(cls)
         network._dag, network._cpts, network._cache = dag, tuple(cpts), {}
         network._prior, network._prior_counts = parts.get("prior"), dict(parts.get("prior_counts") or {})
-        network._positions = parts.get("positions")
+        network._positions, network._report = parts.get("positions"), parts.get("report")
         return network
 
     def _with_cpts(self, cpts: Iterable[CPT]) -> BayesianNetwork:
         """This network with other numbers in its tables, which have the same variables."""
         parts = {"prior": self._prior, "prior_counts": self._prior_counts, "positions": self._positions}
-        return BayesianNetwork._trusted(self._dag, cpts, **parts)
+        return BayesianNetwork._trusted(self._dag, cpts, **parts, report=self._report)
 
     @classmethod
     def from_cpts(cls, cpts: Iterable[LocalDistribution]) -> BayesianNetwork:

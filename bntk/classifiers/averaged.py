@@ -133,7 +133,7 @@ class Ensemble:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AveragedClassifier(BayesClassifier):
-    """What AODE and A2DE share.
+    """The base of AODE and A2DE.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What all classifiers share: reading X and y, the class prior, and everything that derives from the class log scores.
+"""The base of all classifiers: reading X and y, the class prior, and everything that derives from the class log scores.
 
 A classifier says how it learns (:meth:`BayesClassifier._learn`) and what the log joint of each class is in a row
 (:meth:`BayesClassifier._log_scores`); labels, probabilities, decisions by cost and the rest are written once, here.
@@ -54,7 +54,7 @@ FOLDS = 10
 class RowReader(ClassifierMixin, BaseEstimator):
     """The base of all classifiers: a scikit-learn estimator that takes data of any kind, with missing values."""
 
-    #: How the command names it; the first line of the docstring says what it is. A class with a name can be saved.
+    #: Its name in the command; the first line of the docstring describes it. A class with a name can be saved.
     name: ClassVar[str]
     features_: Features
 
@@ -206,7 +206,7 @@ class BayesClassifier(RowReader):
         "_class_variable": Variable,
     }
 
-    # ---------------------------------------------------------------- what a classifier has to say
+    # ---------------------------------------------------------------- what a classifier has to define
 
     @abstractmethod
     def _learn(self, counter: TableCounter) -> None:
@@ -392,7 +392,7 @@ class BayesClassifier(RowReader):
         return self.classes_[np.argmin(self.predict_proba(X) @ matrix, axis=1)]
 
     def explain(self, X: Any, of: Any = None, against: Any = None) -> pd.DataFrame:
-        """What each feature of one row contributes to the log odds of one class against another.
+        """The contribution of each feature of one row to the log odds of one class against another.
 
         Parameters
         ----------
@@ -483,7 +483,7 @@ class NetworkClassifier(BayesClassifier):
 
     @property
     def _alpha(self) -> float:
-        """What a predictive score adds to each count: as the prior does, where that is a number."""
+        """The pseudo-count of a predictive score: as that of the prior, where that is a number."""
         match self._prior:
             case Dirichlet(value=float(alpha) | int(alpha)) | Backoff(alpha=alpha) if alpha > 0:
                 return float(alpha)
@@ -509,13 +509,15 @@ class NetworkClassifier(BayesClassifier):
     def _hold(self, network: BayesianNetwork) -> None:
         """Take a fitted network, with the class prior that ``class_prior`` sets."""
         *others, last = network.cpts
-        self.network_ = network._with_cpts([*others, self._with_class_prior(last)])
+        network = network._with_cpts([*others, self._with_class_prior(last)])
+        self.network_ = network._with_report(network.report or self.search_)
 
     def _restore(self) -> None:
         super()._restore()
         variables = (*self.features_.variables, self._class_variable)
         if self.network_.variables != variables:
             raise DataError("the variables of the network are not the features and, last, the class")
+        self.network_ = self.network_._with_report(self.search_)
 
     @property
     def dag_(self) -> DAG:

@@ -40,7 +40,7 @@ def complete_docstring(cls: type) -> None:
 
 
 def _inherited(cls: type, title: str) -> Entries:
-    """What the classes above describe; the nearest one is heard."""
+    """The descriptions of the base classes; that of the nearest one counts."""
     found: Entries = {}
     for base in reversed(cls.__mro__[1:]):
         found.update(vars(base).get("_documented", {}).get(title, {}))

@@ -1,4 +1,4 @@
-"""How the columns of X become the features of a classifier, and y its class.
+"""From the columns of X to the features of a classifier, and from y to its class.
 
 What is learned on training rows once is applied to any rows.
 

@@ -1,4 +1,4 @@
-"""What stands in a loaded classifier for a parameter that the file could not hold."""
+"""A placeholder in a loaded classifier for a parameter that the file could not hold."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MISSING = ("marginal", "em", "state", "available", "drop")
 
 
 def add_common(parser: ArgumentParser) -> None:
-    """What every command has."""
+    """The options of every command."""
     group = parser.add_argument_group("for every command")
     group.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress bar on standard error")
     group.add_argument("--debug", action="store_true", help="show where in the program an error happened")

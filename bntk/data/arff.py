@@ -40,7 +40,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Header:
-    """What precedes the rows, where in the text they start, and on which line."""
+    """The header of a file, where in the text the rows start, and on which line."""
 
     relation: str
     attributes: tuple[Attribute, ...]

@@ -1,6 +1,6 @@
 """Inference in Bayesian networks: exact by junction trees and elimination, approximate by propagation and sampling.
 
-Queries are methods of :class:`bntk.BayesianNetwork`; here is what they return and what they are made of.
+Queries are methods of :class:`bntk.BayesianNetwork`; this package has their results and engines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What to observe next, which findings mattered, and which numbers matter.
+"""Value of information, relevance of findings, and sensitivity to parameters.
 
 References
 ----------
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def value_of_information(
     conditioned: ConditionedNetwork, target: str, candidates: Iterable[str] | None
 ) -> pd.DataFrame:
-    """How much each variable would tell about the target; see :meth:`bntk.BayesianNetwork.value_of_information`."""
+    """The information of each variable about the target; see :meth:`bntk.BayesianNetwork.value_of_information`."""
     import pandas as pd
 
     choose.require(conditioned.options, choose.COMPARE, "value of information")
@@ -54,7 +54,7 @@ def value_of_information(
 
 
 def relevant_findings(conditioned: ConditionedNetwork, target: str, given: Mapping[str, Any]) -> pd.DataFrame:
-    """How much each finding has moved the posterior; see :meth:`bntk.BayesianNetwork.relevant_findings`."""
+    """The effect of each finding on the posterior; see :meth:`bntk.BayesianNetwork.relevant_findings`."""
     import pandas as pd
 
     choose.require(conditioned.options, choose.COMPARE, "relevance of findings")

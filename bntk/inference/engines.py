@@ -1,4 +1,4 @@
-"""What every engine can do: two protocols, one for one evidence set and one for many rows. Variables are positions."""
+"""The interface of engines: two protocols, one for one evidence set and one for many rows. Variables are positions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What users say about variables, as a likelihood for each of their states.
+"""Evidence: findings about variables, as a likelihood for each of their states.
 
 A finding is a state, a collection of states (any of them), or a number for each state. All three become a vector of
-non-negative numbers, which is what the engine multiplies in (virtual evidence, Pearl 1988, section 2.2.2).
+non-negative numbers, by which the engine multiplies (virtual evidence, Pearl 1988, section 2.2.2).
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class Findings:
 def read_findings(
     network: BayesianNetwork, given: Given | Findings | None = None, soft: Given | None = None
 ) -> Findings:
-    """The findings of ``given`` and ``soft``; what both say about a variable holds together.
+    """The findings of ``given`` and ``soft``; those of one variable in both are multiplied.
 
-    A missing value (None, NaN) says nothing. Findings that were read before are taken as they are.
+    A missing value (None, NaN) is ignored. Findings that were read before are taken as they are.
     """
     if isinstance(given, Findings):
         return given

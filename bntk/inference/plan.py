@@ -1,4 +1,4 @@
-"""What exact inference will cost, before anything is allocated for it."""
+"""The cost of exact inference, before anything is allocated for it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from bntk.inference.exact.junction import JunctionTree, Scope
 
 @dataclass(frozen=True)
 class Plan:
-    """What running a program once takes.
+    """The cost of a query, and the engine that runs it.
 
     Attributes
     ----------
     n_variables, n_cliques : int
+        The number of variables and of cliques in the junction tree.
     total_entries, largest_entries : int
         Entries of all cliques together, and of the largest.
     largest_clique : tuple of str
@@ -27,12 +28,12 @@ class Plan:
     operations : int
         Multiplications and additions for all marginals, at most: entries times tables, in both passes.
     open_entries, largest_open : int
-        Entries of all cliques together, and of the largest, when the evidence is entered: what is run.
+        Entries of all cliques together, and of the largest, that are left to run through given the evidence.
     engine, reason : str
-        What runs one evidence set, and why: ``"numpy"`` or ``"strided"`` (compiled loops), both exact; ``"loopy"`` when
-        exact inference is over the limit: it is refused, and ``engine="auto"`` takes loopy belief propagation.
+        The engine for one evidence set, and why: ``"numpy"`` or ``"strided"`` (compiled loops), both exact; ``"loopy"``
+        when exact inference is over the limit: it is refused, and ``engine="auto"`` takes loopy belief propagation.
     rows : str
-        What runs whole tables of rows.
+        The engine for tables of rows.
     """
 
     n_variables: int

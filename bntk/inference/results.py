@@ -1,4 +1,4 @@
-"""What inference answers, labelled: a joint distribution, all marginals, a most probable explanation."""
+"""Labelled results of inference: a joint distribution, all marginals, a most probable explanation."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Distribution:
     values : ndarray, read-only
         One axis per variable, in the order of its states.
     given : str
-        What it is conditioned on, for people to read; equality ignores it.
+        The evidence that it is conditioned on, as text; equality ignores it.
     report : str
-        How it was found: ``"exact"``, or what there is to say about an approximation.
+        How it was computed: ``"exact"``, or the approximation with its convergence or standard error.
 
     Examples
     --------
@@ -221,13 +221,13 @@ class Marginals(Mapping[str, Distribution]):
     engine : str
         ``"exact"``, ``"loopy"``, ``"weighting"`` or ``"gibbs"``.
     report : str
-        How the engine came to them, and what is known about the error.
+        How they were computed, and the estimated error if it is known.
     settings : dict
         The options of the engine as they were given.
     standard_errors : dict of str to ndarray, or None
-        For each state of each variable, when the engine samples.
+        The standard error of each state of each variable, when the engine samples.
     converged : bool or None
-        For loopy belief propagation.
+        Whether loopy belief propagation has converged; None for other engines.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class StructuralEMResult:
     Attributes
     ----------
     objective : float
-        What is maximised; see :func:`structural_em`.
+        The value that is maximised; see :func:`structural_em`.
     converged : bool
         True when no further structure was found that raises the objective.
     interrupted : bool

@@ -1,4 +1,4 @@
-"""How strong arcs are, as numbers for the width of their lines."""
+"""The strengths of arcs, as numbers for the width of their lines."""
 
 from __future__ import annotations
 

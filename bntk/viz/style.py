@@ -16,7 +16,7 @@ NAME_SIZE, STATE_SIZE = 10.0, 8.0
 
 @dataclass(frozen=True)
 class NodeStyle:
-    """How a node looks."""
+    """The colours and line of a node."""
 
     fill: str
     edge: str

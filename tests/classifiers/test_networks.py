@@ -198,3 +198,14 @@ def test_four_hundred_features_with_ten_values_do_not_underflow() -> None:
         np.testing.assert_allclose(np.logaddexp.reduce(log_proba, axis=1), 0, atol=1e-9)
         assert np.isfinite(classifier.log_joint(X)).all()
         assert classifier.log_joint(X).max() < -500
+
+
+def test_the_network_tells_how_it_was_learned() -> None:
+    X, y = rows_of(oracle_table("mixed"))
+    tan = bntk.TAN().fit(X, y)
+    assert tan.network_.report is tan.search_
+    assert tan.partial_fit(X, y).network_.report is tan.search_
+    incomplete = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    assert isinstance(bntk.TAN(missing="em").fit(incomplete, y).network_.report, bntk.learning.em.EMResult)
+    both = bntk.MDBNC().fit(X.iloc[:, 1:], pd.DataFrame({"one": y, "other": X.iloc[:, 0]}))
+    assert both.network_.report is both.search_

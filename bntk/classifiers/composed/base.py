@@ -1,4 +1,4 @@
-"""What classifiers of several class variables that are made of classifiers of one share."""
+"""The base of classifiers of several class variables that are made of classifiers of one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ComposedClassifier(MultiTargetClassifier):
     _state: ClassVar[dict[str, Any]] = {"labels_": Labels, "_names": tuple[str, ...]}
     _needed_to_predict: ClassVar[tuple[str, ...]] = ("estimator",)
 
-    # ---------------------------------------------------------------- what a classifier has to say
+    # ---------------------------------------------------------------- what a classifier has to define
 
     @abstractmethod
     def _learn(self, maker: LinkMaker) -> None:

@@ -252,7 +252,7 @@ class BayesianChain(Chain):
 
 
 class ChainConvergence(NamedTuple):
-    """How a circular chain went, for each row: the number of cycles, and whether the last one changed nothing."""
+    """The convergence of a circular chain: for each row the number of cycles, and whether the last changed nothing."""
 
     cycles: NDArray[np.int64]
     converged: NDArray[np.bool_]
@@ -328,7 +328,7 @@ class CircularChain(ComposedClassifier):
         return [link.estimator() for link in sorted(self._links, key=lambda link: link.target)]
 
     def convergence(self, X: Any) -> ChainConvergence:
-        """How many cycles each row took, and whether its labels are settled."""
+        """The number of cycles of each row, and whether its labels have converged."""
         return self._settle(self._read(X))[1]
 
     def _predict(self, inputs: Inputs) -> Codes:

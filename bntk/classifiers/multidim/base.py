@@ -1,4 +1,4 @@
-"""What classifiers of several class variables share: predictions, their probabilities, and the share that is right.
+"""The base of classifiers of several class variables: predictions, their probabilities, and accuracies.
 
 A classifier says how rows are read and what is known about their labels (:class:`MultiTargetClassifier`). Those that
 are a network, or an average of networks, say how they learn it and give it as a
@@ -51,7 +51,7 @@ class MultiTargetClassifier(RowReader):
     labels_: Labels
     classes_: list[NDArray[Any]]
 
-    # ---------------------------------------------------------------- what a classifier has to say
+    # ---------------------------------------------------------------- what a classifier has to define
 
     @abstractmethod
     def _read(self, X: Any) -> Any:

@@ -122,7 +122,8 @@ class MDBNC(MultiBayesClassifier):
         )
         self.search_ = self._find(counter, self.criterion, space, self.search)
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
-        self.network_ = fit(self.search_.dag, counter, self._prior, missing=missing)
+        network = fit(self.search_.dag, counter, self._prior, missing=missing)
+        self.network_ = network._with_report(network.report or self.search_)
 
     def _learned(self) -> tuple[BayesianNetwork, None]:
         return self.network_, None
@@ -130,6 +131,7 @@ class MDBNC(MultiBayesClassifier):
     def _restore(self) -> None:
         super()._restore()
         self._check_network(self.network_)
+        self.network_ = self.network_._with_report(self.search_)
         self._make_ready()
 
     @property

@@ -43,7 +43,7 @@ PIECES = 64
 
 @dataclass(frozen=True)
 class LoopySettings:
-    """How messages are passed.
+    """The options of message passing.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class LoopySettings:
 
 @dataclass(frozen=True)
 class Convergence:
-    """How a run ended.
+    """The convergence of a run of belief propagation.
 
     Attributes
     ----------

@@ -107,9 +107,11 @@ def _normalise(logs, begin, end):
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _send_to_factor(graph, edge, likelihood, b):
-    """The message of a variable to one factor: its likelihood times what all other factors say. The log of its scale.
+    """The message of a variable to one factor: its likelihood times the messages of all other factors.
 
-    Not the belief less what the factor says itself: that difference would depend on it, if only by rounding.
+    Returns the log of its scale.
+
+    Not the belief divided by the factor's own message: that quotient would depend on it, if only by rounding.
     """
     v = graph.edge_variable[edge]
     card, at, first = graph.cards[v], graph.message_start[edge], graph.state_start[v]

@@ -1,4 +1,4 @@
-"""What was sampled given evidence, with estimates and their errors: weighted rows, and rows of Markov chains."""
+"""Samples given evidence, with estimates and their errors: weighted rows, and rows of Markov chains."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class ChainSample(Sample):
         return np.sqrt(self._long_run_variance(self.table.index(name)) / self.table.n_rows)
 
     def effective_size(self, name: str) -> float:
-        """How many independent rows would estimate a variable as well: of its states, the one that mixes worst.
+        """The effective sample size of a variable: that of its state that mixes worst.
 
         NaN when the variable has one and the same state in all rows.
         """

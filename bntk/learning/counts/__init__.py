@@ -1,5 +1,6 @@
 """Contingency tables: the only code that reads rows for learning. All counters derive from :class:`Counter`."""
 
+from bntk.data.table import column_names
 from bntk.learning.counts.base import MAX_ENTRIES, Counter, SumCounter
 from bntk.learning.counts.compact import CompactTable
 from bntk.learning.counts.memory import TableCounter, as_counter
@@ -14,4 +15,5 @@ __all__ = [
     "SumCounter",
     "TableCounter",
     "as_counter",
+    "column_names",
 ]

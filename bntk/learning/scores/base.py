@@ -38,7 +38,7 @@ MOST_CONFIGURATIONS = 10**100
 class Score(ABC):
     """The base of all scores: how good a structure is for data, in natural logarithms; higher is better."""
 
-    #: How users name it; the first line of the docstring says what it is.
+    #: Its name; the first line of the docstring describes it.
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
 
@@ -116,7 +116,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def gains(self, moves: Moves) -> NDArray[np.float64]:
-        """What each move alone would add to :meth:`total`."""
+        """The gain of each move by itself: the difference it makes to :meth:`total`."""
 
     @abstractmethod
     def apply(self, move: Move) -> None:
@@ -134,7 +134,7 @@ class Evaluator(ABC):
         )
 
     def change_gains(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> NDArray[np.float64]:
-        """What each of some changes alone would add to :meth:`total`; each gives new parents to some nodes at once.
+        """The gain of each of some changes by itself; each gives new parents to some nodes at once.
 
         That a change keeps the structure acyclic and legal is the caller's business.
         """

@@ -137,7 +137,7 @@ class FamilyEvaluator(Evaluator):
         return values
 
     def gains(self, moves: Moves) -> NDArray[np.float64]:
-        """What each move alone would add to :meth:`total`; only the families that the moves need are evaluated."""
+        """The gain of each move by itself; only the families that the moves need are evaluated."""
         moves = as_moves(moves)
         gains = np.empty(len(moves))
         unknown = np.zeros((len(self.names),) * 2, dtype=bool)
@@ -147,7 +147,7 @@ class FamilyEvaluator(Evaluator):
         return gains
 
     def toggles(self, child: int, among: Mask | None = None) -> NDArray[np.float64]:
-        """What adding each variable to the parents of a child, or removing it when it is one, would gain.
+        """The gain of adding each variable to the parents of a child, or of removing it when it is one.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class FamilyEvaluator(Evaluator):
         self, target: str | int | None = None, among: Iterable[str | int] | Mask | None = None, *,
         same_rows: bool = False,
     ) -> NDArray[np.float64]:  # fmt: skip
-        """What an arc between each two variables would gain when nothing, or only the target, is a parent yet.
+        """The gain of an arc between each two variables when nothing, or only the target, is a parent yet.
 
         These are the weights of Chow-Liu trees (no target) and of tree-augmented naive Bayes, from one reading of the
         rows. For an equivalent score on complete data the matrix is symmetric.
@@ -249,7 +249,7 @@ class FamilyEvaluator(Evaluator):
     # ---------------------------------------------------------------- several families at once
 
     def change_gains(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> NDArray[np.float64]:
-        """What each change alone would add to :meth:`total`; rows are read once for all new families."""
+        """The gain of each change by itself; rows are read once for all new families."""
         nodes = [node for change in changes for node in change]
         after = self.locals([(node, parents) for change in changes for node, parents in change.items()])
         before = self.locals([(node, self._parents[node]) for node in nodes])

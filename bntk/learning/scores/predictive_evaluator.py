@@ -59,7 +59,7 @@ class Block:
         self.anew.append(task.anew)
 
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """What kernels want to know."""
+        """The arrays that kernels take."""
         return (
             np.array(self.anew, dtype=bool), as_ints(self.common), np.array(self.signs, dtype=np.float64),
             as_ints(self.common_starts), as_ints(self.last), as_ints(self.last_starts),
@@ -205,11 +205,11 @@ class PredictiveEvaluator(Evaluator):
         return value
 
     def gains(self, moves: Moves) -> NDArray[np.float64]:
-        """What each move alone would add to :meth:`total`."""
+        """The gain of each move by itself: the difference it makes to :meth:`total`."""
         return self.change_gains([self._as_change(*move) for move in as_moves(moves).tolist()])
 
     def change_gains(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> NDArray[np.float64]:
-        """What each change alone would add to :meth:`total`."""
+        """The gain of each change by itself."""
         gains = np.zeros(len(changes))
         tasks = self._tasks(changes)
         if tasks:

@@ -1,4 +1,4 @@
-"""What every search takes and returns."""
+"""The base of all searches, and their results."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ArcStrengths:
-    """How often arcs were found in many structures over the same nodes.
+    """The frequencies of arcs in many structures over the same nodes.
 
     Attributes
     ----------

@@ -145,7 +145,7 @@ def find_parent_sets(
 
 
 def count_parent_sets(space: Space, max_parents: int | None = None) -> int:
-    """How many parent sets all nodes together have in a space: what is to be scored when no bound helps.
+    """The number of parent sets of all nodes in a space, which have to be scored when no bound helps.
 
     Limits on parents of some kind only (as in a group of the shape ``kdb``) are not looked at.
 

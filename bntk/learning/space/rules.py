@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 Matrix = NDArray[np.bool_]
 Array = TypeVar("Array", bound=np.ndarray)
 
-#: What the arcs among the nodes of a group may look like.
+#: The shapes of the graph among the nodes of a group.
 SHAPES = ("empty", "tree", "forest", "star", "polytree", "kdb", "dag")
 
-#: What a link says about the arcs from its tails to its heads.
+#: The modes of a link: which arcs from its tails to its heads are compulsory or allowed.
 MODES = ("all", "optional", "discard", "none")
 
 
@@ -77,7 +77,7 @@ class Group:
 
     @property
     def parent_limit(self) -> int | None:
-        """How many parents in the group a node may have; None when the shape does not say."""
+        """How many parents in the group a node may have; None when the shape has no limit."""
         return self.k if self.shape == "kdb" else 1 if self.shape in ("tree", "forest", "star") else None
 
     @property
@@ -94,12 +94,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Link:
-    """What holds between two sets of nodes. Arcs from the heads back to the tails are never allowed.
+    """A rule about the arcs from one set of nodes to another. Arcs from the heads to the tails are never allowed.
 
     Parameters
     ----------
     tails, heads : sequence of str
-        Without a common node.
+        The two sets of nodes, which must not overlap.
     mode : str
         * ``"all"``: every arc from a tail to a head is compulsory;
         * ``"optional"``: any of them may be there;

@@ -52,7 +52,7 @@ class Space(NamedNodes):
     free : bool
         Whether arcs between two nodes that no group and no link mentions are allowed.
     arc_weights : mapping of (from, to) to float, optional
-        Soft knowledge: what an arc adds to any score when it is present, as a logarithm.
+        Prior knowledge about arcs: a logarithm that is added to any score when the arc is present.
 
     Examples
     --------
@@ -247,7 +247,7 @@ class Space(NamedNodes):
     # Queries
 
     def violations(self, dag: DAG) -> list[str]:
-        """What is wrong with a structure, a sentence for each broken rule; empty when it is legal.
+        """The rules that a structure breaks, one sentence for each; empty when it is legal.
 
         Parameters
         ----------
@@ -291,7 +291,7 @@ class Space(NamedNodes):
         return Walk(self, dag.reorder(self.nodes))
 
     def tree_problem(self) -> TreeProblem | None:
-        """What a spanning-tree search needs to know; None when the space is not made of trees and forests."""
+        """The space as a problem for a spanning-tree search; None when it is not made of trees and forests."""
         return self._tree_problem
 
     @cached_property

@@ -210,7 +210,7 @@ class Span(NamedTuple):
 
 
 class MoveRules(NamedTuple):
-    """What a space says about moves whatever the structure; shared by all walks in it."""
+    """The rules of a space about moves that do not depend on the structure; shared by all walks in it."""
 
     addable: Matrix
     deletable: Matrix
