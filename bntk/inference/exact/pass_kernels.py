@@ -145,13 +145,6 @@ def run_pass(data, chosen, visits, messages, span, state, room, shifts, scales, 
     return True
 
 
-@njit(cache=True, nogil=True)
-def add_up(data, target, source, size):
-    """Add one stretch of the buffer to another."""
-    for i in range(size):
-        data[target + i] += data[source + i]
-
-
 class Sources(NamedTuple):
     """What tables are read off: the slot ``first``, or its product with the slot ``second`` (-1: none).
 

@@ -213,7 +213,7 @@ class StridedEngine:
         Tables that have this variable are written in separate places; of the others each piece writes a copy of its
         own at the end of the buffer, and the copies are added in order.
         """
-        from bntk.inference.exact.pass_kernels import SINGLE, add_up, run_pass
+        from bntk.inference.exact.pass_kernels import SINGLE, run_pass
 
         data, evidence, k = run.data, run.evidence, visit.clique
         cut = self._cut(visit, evidence)
@@ -241,8 +241,8 @@ class StridedEngine:
 
         run_parallel(work, range(n_pieces))
         for i, at, size in copied:
-            for shift in shifts[:, i].tolist():
-                add_up(data, at, at + shift, size)
+            for copy in (at + shifts[:, i]).tolist():
+                data[at : at + size] += data[copy : copy + size]
 
     def _cut(self, visit: Visit, evidence: Evidence) -> int:
         """The variable whose states are worked on apart: with enough of them, and few copies of what is written."""
