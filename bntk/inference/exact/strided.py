@@ -62,7 +62,7 @@ class StridedRun:
     @cached_property
     def tables(self) -> Floats:
         """All tables of the engine, one after another: reading them takes less time than asking for one of them."""
-        return self.engine.read_tables(self)
+        return self.engine.read_tables(self, np.empty(self.engine.width))
 
     @cached_property
     def outward(self) -> StridedRun:
@@ -111,6 +111,7 @@ class StridedEngine:
         self._messages = flat_messages(self.layout)
         self._slots = flat_slots(self.layout)
         self._sources = _flat_sources(self.layout, sources)
+        self.width = int(self._sources.starts[-1])
         self.spans = [slice(*span) for span in pairwise(self._sources.starts.tolist())]
 
     def calibrate(self, evidence: Evidence) -> StridedRun:
@@ -270,12 +271,11 @@ class StridedEngine:
 
     # ---- answers ---------------------------------------------------------------------------------------------
 
-    def read_tables(self, run: StridedRun) -> Floats:
+    def read_tables(self, run: StridedRun, out: Floats) -> Floats:
         """All tables, one after another."""
         from bntk.inference.exact import pass_kernels as kernels
 
         run = run if self._inward_only else run.outward
-        out = np.empty(int(self._sources.starts[-1]))
         kernels.read_tables(run.data, run.places, self._sources, self.cards, run.evidence.observed, out)
         return out
 

@@ -107,7 +107,10 @@ class StridedRows(TreeRows):
         for row, evidence in self._evidence(codes, span):
             run = self._engine.calibrate(evidence)
             log_z[row] = run.log_z
-            out[row] = run.tables if run.log_z > -math.inf else np.nan
+            if run.log_z > -math.inf:
+                self._engine.read_tables(run, out[row])
+            else:
+                out[row] = np.nan
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         for row, evidence in self._evidence(codes, span):
