@@ -269,11 +269,13 @@ class MessageLayout:
         self, tree: JunctionTree, begin: int = 0, root_scope: Scope = (), outputs: Sequence[Output] = ()
     ) -> None:
         self.tree, self.size, self.outputs = tree, begin, outputs
-        separators = (root_scope, *tree.separators[1:])
+        separators, n = (root_scope, *tree.separators[1:]), len(tree.cliques)
         self.slots = (*separators, *separators, *(output.scope for output in outputs))
-        self.vector = self._place((variable,) for variable in range(len(tree.cards)))
-        self.up, self.down = self._place(separators), self._place(separators)
-        self.out = self._place(output.scope for output in outputs)
+        self.vector = self._place([(variable,) for variable in range(len(tree.cards))])
+        self._begins = self._place(self.slots)
+        self.up, self.down, self.out = self._begins[:n], self._begins[n : 2 * n], self._begins[2 * n :]
+        present = [v for v, cliques in enumerate(tree.cliques_of) if cliques]
+        self._at_home = [[present[i] for i in row] for row in homes(tree, [(v,) for v in present])]
 
     def _place(self, scopes: Iterable[Scope]) -> list[int]:
         places = []
@@ -284,44 +286,27 @@ class MessageLayout:
 
     def collect(self, fixed: Sequence[Sequence[Use]]) -> list[Visit]:
         """The visits of the pass towards the root, by clique; ``fixed`` are the factors at each."""
-        return [
-            Visit(number, self._reads(number, fixed), (self._up(number),)) for number in range(len(self.tree.cliques))
-        ]
+        return [Visit(k, self._reads(k, fixed), (self._slot(k),)) for k in range(len(self.tree.cliques))]
 
     def distribute(self, fixed: Sequence[Sequence[Use]]) -> list[Visit]:
         """The visits of the pass from the root outwards; a clique without anything to write has an empty visit.
 
         What is written for a child is the belief over its separator; divided by the message up it is the one down.
         """
-        wanted: list[list[Use]] = [[] for _ in self.tree.cliques]
-        first = 2 * len(self.tree.cliques)
-        for slot, (output, offset) in enumerate(zip(self.outputs, self.out, strict=True), start=first):
-            wanted[output.clique].append(Use(offset, output.scope, slot=slot))
-        visits = []
-        for number, children in enumerate(self.tree.children):
-            beliefs = [self._down(child) for child in children]
-            above = (self._down(number),) if number else ()
-            visits.append(Visit(number, self._reads(number, fixed) + above, (*beliefs, *wanted[number])))
-        return visits
+        n = len(self.tree.cliques)
+        writes = [[self._slot(n + child) for child in children] for children in self.tree.children]
+        for slot, output in enumerate(self.outputs, start=2 * n):
+            writes[output.clique].append(self._slot(slot))
+        above = [(), *((self._slot(n + k),) for k in range(1, n))]
+        return [Visit(k, (*self._reads(k, fixed), *above[k]), tuple(writes[k])) for k in range(n)]
 
     def _reads(self, number: int, fixed: Sequence[Sequence[Use]]) -> tuple[Use, ...]:
+        """The factors at a clique, the variables whose evidence enters there, the messages from its children."""
         vectors = [Use(self.vector[variable], (variable,), variable) for variable in self._at_home[number]]
-        return (*fixed[number], *vectors, *map(self._up, self.tree.children[number]))
+        return (*fixed[number], *vectors, *map(self._slot, self.tree.children[number]))
 
-    def _up(self, number: int) -> Use:
-        return Use(self.up[number], self.slots[number], slot=number)
-
-    def _down(self, number: int) -> Use:
-        return Use(self.down[number], self.tree.separators[number], slot=len(self.tree.cliques) + number)
-
-    @cached_property
-    def _at_home(self) -> list[list[int]]:
-        """The variables whose evidence enters at each clique: the smallest one that has the variable."""
-        rows: list[list[int]] = [[] for _ in self.tree.cliques]
-        for variable, found in enumerate(self.tree.cliques_of):
-            if found:
-                rows[self.tree.smallest_clique((variable,))].append(variable)
-        return rows
+    def _slot(self, slot: int) -> Use:
+        return Use(self._begins[slot], self.slots[slot], slot=slot)
 
 
 def homes(tree: JunctionTree, scopes: Iterable[Scope]) -> list[list[int]]:

@@ -20,11 +20,12 @@ INWARD, OUTWARD, SINGLE = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
-def bind(collecting, distributing, messages, slot_start, slot_axes, begin, cards, observed):
+def bind(collecting, distributing, messages, begin, cards, observed):
     """The visits and messages with observed variables left out, where each slot begins, and the room for copies.
 
-    Slots are the messages up, the messages down and the outputs, which follow each other from ``begin`` on.
+    The slots follow each other from ``begin`` on.
     """
+    slot_start, slot_axes = messages.slot_start, messages.slot_axes
     n_slots, n_cliques = slot_start.size - 1, messages.up.size
     places = np.empty(n_slots + 1, np.int64)
     places[0] = begin
@@ -39,7 +40,8 @@ def bind(collecting, distributing, messages, slot_start, slot_axes, begin, cards
     inward = bound(collecting, places, cards, observed)
     outward = bound(distributing, places, cards, observed)
     room = max(room_for(inward, cards, observed), room_for(outward, cards, observed))
-    return inward, outward, Messages(up, down, sizes, messages.child_start, messages.children), places, room
+    bound_messages = Messages(up, down, sizes, messages.child_start, messages.children, slot_start, slot_axes)
+    return inward, outward, bound_messages, places, room
 
 
 @njit(cache=True, nogil=True)

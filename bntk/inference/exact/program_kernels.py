@@ -64,13 +64,19 @@ class Visits(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """Where the messages of each clique are, and its children ``children[child_start[k]:child_start[k + 1]]``."""
+    """Where the messages of each clique are, and its children ``children[child_start[k]:child_start[k + 1]]``.
+
+    Slots are the messages up, the messages down and the outputs; they have the axes
+    ``slot_axes[slot_start[k]:slot_start[k + 1]]``.
+    """
 
     up: np.ndarray
     down: np.ndarray
     sizes: np.ndarray
     child_start: np.ndarray
     children: np.ndarray
+    slot_start: np.ndarray
+    slot_axes: np.ndarray
 
 
 class Scratch(NamedTuple):

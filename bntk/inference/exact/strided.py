@@ -33,16 +33,8 @@ _NOTHING_CHOSEN: Ints = np.zeros(1, dtype=np.int64)
 class StridedRun:
     """The passes for one evidence set: observed variables take no room in the messages.
 
-    Attributes
-    ----------
-    collecting, distributing : Visits
-        The visits inwards and outwards, by clique.
-    messages : Messages
-    places : array
-        Where each message and output begins, and at last where they end; behind it there is room for copies.
-    data : array
-        The buffer with all tables.
-    log_z : float
+    ``places`` has where each message and output begins in ``data``, and at last where they end; behind it there is room
+    for copies.
     """
 
     engine: StridedEngine
@@ -109,7 +101,6 @@ class StridedEngine:
         self._distributing = [] if self._inward_only else self.layout.distribute(fixed)
         self._visits = flat_visits(tree, self._collecting), flat_visits(tree, self._distributing)
         self._messages = flat_messages(self.layout)
-        self._slots = flat_slots(self.layout)
         self._sources = _flat_sources(self.layout, sources)
         self.width = int(self._sources.starts[-1])
         self.spans = [slice(*span) for span in pairwise(self._sources.starts.tolist())]
@@ -141,9 +132,8 @@ class StridedEngine:
         from bntk.inference.exact.pass_kernels import bind
 
         fixed = self.layout.up[0]
-        inward, outward, messages, places, room = bind(
-            *self._visits, self._messages, *self._slots, fixed, self.cards, evidence.observed
-        )
+        bound = bind(*self._visits, self._messages, fixed, self.cards, evidence.observed)
+        inward, outward, messages, places, room = bound
         end = int(places[-1])
         data = np.empty(end + self._spare(int(room), evidence))
         data[: self.tables.size] = self.tables
@@ -395,18 +385,17 @@ def _strides(tree: JunctionTree, scope: Scope) -> dict[int, int]:
 
 
 def flat_messages(layout: MessageLayout) -> Messages:
-    """Where the messages of a tree are, as arrays for the kernels."""
+    """Where the messages of a tree are, and the axes of its slots, as arrays for the kernels."""
     from bntk.inference.exact.program_kernels import Messages
 
-    tree = layout.tree
-    sizes = [tree.entries(scope) for scope in layout.slots[: len(tree.cliques)]]
-    starts = np.cumsum([0, *map(len, tree.children)])
-    children = [child for row in tree.children for child in row]
-    columns = (layout.up, layout.down, sizes, starts, children)
+    tree, slots = layout.tree, layout.slots
+    columns = (
+        layout.up,
+        layout.down,
+        [tree.entries(scope) for scope in slots[: len(tree.cliques)]],
+        np.cumsum([0, *map(len, tree.children)]),
+        [child for row in tree.children for child in row],
+        np.cumsum([0, *map(len, slots)]),
+        [v for scope in slots for v in scope],
+    )
     return Messages(*(np.array(column, dtype=np.int64) for column in columns))
-
-
-def flat_slots(layout: MessageLayout) -> tuple[Ints, Ints]:
-    """The axes of each message up, each message down and each output: where they start, and all of them."""
-    starts = np.cumsum([0, *map(len, layout.slots)], dtype=np.int64)
-    return starts, np.array([v for scope in layout.slots for v in scope], dtype=np.int64)
