@@ -80,26 +80,26 @@ class Messages(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory of a visit, as large as the largest visit needs it."""
+    """Working memory of a visit, as large as the largest visit needs it: by axis, by table, and by joint state."""
 
     opened: np.ndarray
     sizes: np.ndarray
     counters: np.ndarray
+    best: np.ndarray
+    order: np.ndarray
     products: np.ndarray
     sums: np.ndarray
-    best: np.ndarray
     starts: np.ndarray
     movers: np.ndarray
     at: np.ndarray
     depth: np.ndarray
+    home: np.ndarray
     steps: np.ndarray
+    home_steps: np.ndarray
     rows: np.ndarray
     columns: np.ndarray
-    weights: np.ndarray
-    order: np.ndarray
     aside: np.ndarray
-    home: np.ndarray
-    home_steps: np.ndarray
+    weights: np.ndarray
 
 
 @njit(**INNER)
@@ -112,26 +112,15 @@ def scratch_for(visits, cards):
     widest = max(ROWS, COLUMNS, WIDEST, n_axes)
     for card in cards:
         widest = max(widest, card)
+    by_axis, numbers = np.empty((5, n_axes + 2), np.int64), np.empty((2, n_axes + 2), np.float64)
+    starts, movers = np.empty((3, n_axes + 4), np.int64), np.empty((3, (n_axes + 1) * n_tables), np.int64)
+    by_table, steps = np.empty((3, n_tables), np.int64), np.empty((2, n_tables, n_axes), np.int64)
+    rows, columns = np.empty((n_tables, widest), np.int64), np.empty((n_tables, widest), np.uint32)
     return Scratch(
-        np.empty(n_axes + 1, np.int64),
-        np.empty(n_axes + 1, np.int64),
-        np.empty(n_axes + 1, np.int64),
-        np.empty(n_axes + 2, np.float64),
-        np.empty(n_axes + 2, np.float64),
-        np.empty(n_axes + 2, np.int64),
-        np.empty((3, n_axes + 4), np.int64),
-        np.empty((3, (n_axes + 1) * n_tables), np.int64),
-        np.empty(n_tables, np.int64),
-        np.empty(n_tables, np.int64),
-        np.empty((n_tables, n_axes), np.int64),
-        np.empty((n_tables, widest), np.int64),
-        np.empty((n_tables, widest), np.uint32),
+        by_axis[0], by_axis[1], by_axis[2], by_axis[3], by_axis[4], numbers[0], numbers[1], starts, movers,
+        by_table[0], by_table[1], by_table[2], steps[0], steps[1], rows, columns, np.empty(widest, np.int64),
         np.empty(widest, np.float64),
-        np.empty(n_axes, np.int64),
-        np.empty(widest, np.int64),
-        np.empty(n_tables, np.int64),
-        np.empty((n_tables, n_axes), np.int64),
-    )
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
