@@ -75,16 +75,16 @@ class TargetPosterior:
         self.log_weights: Floats = np.zeros(1) if mixture is None else mixture.log_weights
         self._reduction = Reduction(network, targets, None if mixture is None else mixture.tables)
         self.cards = [self._reduction.cards[v] for v in targets]
-        self._plans: dict[tuple[frozenset[int], bool], Plan] = {}
+        self._plans: dict[tuple[frozenset[int], bool], TargetPlan] = {}
 
-    def plan(self, opened: frozenset[int] = frozenset(), together: bool = False) -> Plan:
+    def plan(self, opened: frozenset[int] = frozenset(), together: bool = False) -> TargetPlan:
         """How rows are answered in which these missing variables are open (all targets in one clique if together)."""
         key = (opened, together)
         if key not in self._plans:
             if len(self._plans) >= KEPT_PLANS:
                 self._plans.pop(next(iter(self._plans)))
             scopes = self._reduction.scopes(opened) | ({tuple(sorted(self.targets))} if together else set())
-            plan = Plan(scopes, self._reduction.cards, len(self.log_weights), self.max_entries, together)
+            plan = TargetPlan(scopes, self._reduction.cards, len(self.log_weights), self.max_entries, together)
             self._plans[key] = plan
         return self._plans[key]
 
@@ -203,7 +203,7 @@ class TargetPosterior:
             parts = [slice(start, start + size) for start in range(0, len(some), size)]
             run_parallel(partial(self._work_on, work, plan, some, tables), parts)
 
-    def _work_on(self, work: Work, plan: Plan, rows: Rows, tables: OpenTables, part: slice) -> None:
+    def _work_on(self, work: Work, plan: TargetPlan, rows: Rows, tables: OpenTables, part: slice) -> None:
         by_row = {scope: table[..., part, :] for scope, table in tables.by_row.items()}
         shared, constant = dict(tables.shared), tables.constant[part]
         isolated = {}
@@ -215,7 +215,7 @@ class TargetPosterior:
         work(_Piece(plan, rows[part], by_row, isolated, constant))
 
 
-class Plan:
+class TargetPlan:
     """The engine for tables of some scopes.
 
     Attributes
@@ -250,7 +250,7 @@ class Plan:
 class _Piece(NamedTuple):
     """Some rows, with the tables of variables that are linked and those that are not."""
 
-    plan: Plan
+    plan: TargetPlan
     rows: Rows
     linked: Tables
     isolated: dict[int, IsolatedVariable]

@@ -312,11 +312,8 @@ def _sum_block(data, p, n_rows, n_columns, level, w):
 
 
 @njit(fastmath=FAST, **INNER)
-def _sum_dense(data, p, n_rows, n_columns, level, with_total, spot, w):
-    """As :func:`_sum_block` for contiguous columns; the total is right only ``with_total``.
-
-    The buffer has room for a product at ``spot``.
-    """
+def _sum_dense(data, p, n_rows, n_columns, level, spot, w):
+    """As :func:`_sum_block` for contiguous columns; the buffer has room for a product at ``spot``."""
     movers, at, rows = w.movers, w.at, w.rows
     row_read, first, last = w.starts[0, level], w.starts[0, level + 1], w.starts[0, level + 2]
     row_write, out, out_end = w.starts[1, level], w.starts[1, level + 1], w.starts[1, level + 2]
@@ -339,10 +336,8 @@ def _sum_dense(data, p, n_rows, n_columns, level, with_total, spot, w):
                 other = movers[1, out + 1]
                 target = at[v] + rows[v, row]
                 total = dense.add_product_twice(data, target, at[other] + rows[other, row], one, two, n_columns, q) / q
-            elif with_total:
-                total = dense.add_product_and_sum(data, at[v] + rows[v, row], one, two, n_columns, q)
             else:
-                dense.add_product(data, at[v] + rows[v, row], one, two, n_columns, q)
+                total = dense.add_product(data, at[v] + rows[v, row], one, two, n_columns, q)
         else:
             if n_reads > 1:
                 dense.multiply(data, spot, one, at[u] + rows[u, row], n_columns)
@@ -353,8 +348,7 @@ def _sum_dense(data, p, n_rows, n_columns, level, with_total, spot, w):
                 for b in range(n_columns):
                     data[spot + b] = 1.0
                 one = spot
-            if with_total:
-                total = dense.add_up(data, one, n_columns)
+            total = dense.add_up(data, one, n_columns)
             for i in range(out, out_end):
                 dense.add(data, at[movers[1, i]] + rows[movers[1, i], row], one, n_columns, q)
         total *= q
@@ -413,9 +407,7 @@ def visit(data, chosen, visits, s, cards, observed, soft, room_at, room_end, shi
         first_column, columns = _strided_columns(n_reads, n, n_open, w)
     n_outer, rows = _choose_rows(first_column, w)
     _list_levels(n_reads, n, n_moving, n_outer, first_column, w)
-    with_total = False  # whether a table is written that has none of the columns
     for t in range(n_moving):
-        with_total |= t >= n_reads and w.depth[t] < first_column
         if w.depth[t] >= n_outer:
             _map_axes(w.rows, t, n_outer, first_column, w)
             if not is_dense:
@@ -442,7 +434,7 @@ def visit(data, chosen, visits, s, cards, observed, soft, room_at, room_end, shi
             if maximise:
                 total, best = _max_block(data, chosen, w.products[level], rows, columns, level, n, w)
             elif is_dense:
-                total = _sum_dense(data, w.products[level], rows, columns, level, with_total, spot, w)
+                total = _sum_dense(data, w.products[level], rows, columns, level, spot, w)
             else:
                 total = _sum_block(data, w.products[level], rows, columns, level, w)
             level -= 1

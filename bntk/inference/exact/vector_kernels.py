@@ -54,15 +54,7 @@ def add(data, target, one, n, factor):
 
 @njit(fastmath=FAST, **INNER)
 def add_product(data, target, one, two, n, factor):
-    """Add the products of two stretches times a number to a third."""
-    z, x, y = np.uint64(target), np.uint64(one), np.uint64(two)
-    for i in range(np.uint64(n)):
-        data[z + i] += factor * (data[x + i] * data[y + i])
-
-
-@njit(fastmath=FAST, **INNER)
-def add_product_and_sum(data, target, one, two, n, factor):
-    """As :func:`add_product`; returns the sum of the products."""
+    """Add the products of two stretches times a number to a third; returns the sum of the products."""
     z, x, y = np.uint64(target), np.uint64(one), np.uint64(two)
     total = 0.0
     for i in range(np.uint64(n)):
