@@ -328,10 +328,14 @@ def _sum_dense(data, p, n_rows, n_columns, level, spot, w):
             continue
         total = 0.0
         one = at[t] + rows[t, row]
-        if n_reads == 2 and n_writes < 2:
+        if n_reads == 2 and n_writes < 3:
             two = at[u] + rows[u, row]
             if n_writes == 0:
                 total = dense.dot(data, one, two, n_columns)
+            elif n_writes == 2:
+                other = movers[1, out + 1]
+                target = at[v] + rows[v, row]
+                total = dense.add_product_twice(data, target, at[other] + rows[other, row], one, two, n_columns, q) / q
             else:
                 total = dense.add_product(data, at[v] + rows[v, row], one, two, n_columns, q)
         else:

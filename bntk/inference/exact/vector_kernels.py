@@ -62,3 +62,16 @@ def add_product(data, target, one, two, n, factor):
         total += value
         data[z + i] += factor * value
     return total
+
+
+@njit(fastmath=FAST, **INNER)
+def add_product_twice(data, target, other, one, two, n, factor):
+    """Add the products of two stretches times a number to two others; returns the sum of the products."""
+    z, u, x, y = np.uint64(target), np.uint64(other), np.uint64(one), np.uint64(two)
+    total = 0.0
+    for i in range(np.uint64(n)):
+        value = factor * (data[x + i] * data[y + i])
+        total += value
+        data[z + i] += value
+        data[u + i] += value
+    return total
