@@ -126,6 +126,13 @@ def frequency_cuts(values: Any, n_bins: int = 10, weights: Any = None) -> np.nda
 def cut_codes(values: Any, cuts: Any) -> np.ndarray:
     """The interval of each value: the number of cuts below it, or ``len(cuts) + 1`` when it is missing.
 
+    Parameters
+    ----------
+    values : array of numbers
+        The column, NaN where missing.
+    cuts : array of numbers
+        The cut points, increasing.
+
     Examples
     --------
     >>> from bntk.data.cuts import cut_codes
@@ -140,6 +147,11 @@ def cut_codes(values: Any, cuts: Any) -> np.ndarray:
 
 def interval_names(cuts: Any) -> list[str]:
     """The names of the intervals between cut points, with as many digits as identify the cuts exactly.
+
+    Parameters
+    ----------
+    cuts : array of numbers
+        The cut points, increasing.
 
     Examples
     --------
@@ -156,6 +168,11 @@ def interval_names(cuts: Any) -> list[str]:
 
 def interval_cuts(names: Iterable[Any]) -> np.ndarray:
     """The cut points of intervals named by :func:`interval_names`, to code new rows for a stored network.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names of the intervals, in order.
 
     Examples
     --------
