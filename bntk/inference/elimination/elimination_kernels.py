@@ -73,7 +73,7 @@ class Lookups(NamedTuple):
     ``has_target[k]``. ``seeds`` are all members.
 
     The first entries of log tables are zeros for families that a row does not use. Families whose zeros can make a row
-    impossible have tables of NOTHING, SOMETHING, EVERYTHING, with one more state for a missing cell, children before
+    impossible have tables of NOTHING, SOMETHING, EVERYTHING, with one more state for a missing value, children before
     their parents.
     """
 
@@ -123,8 +123,8 @@ class Room(NamedTuple):
 def look_up_rows(codes, begin, end, cards, lookups, supports, normalise, entry, rest, out, open_blocks):
     """out[row] = log P(target, observed cells), or normalised the posterior of the target, for blocks of rows.
 
-    Blocks with a missing cell that an answer could depend on are only marked in ``open_blocks``; returns how many there
-    are in begin..end, which begins with a block. Complete rows need nothing else, and this compiles quickly.
+    Blocks with a missing value that an answer could depend on are only marked in ``open_blocks``; returns how many of
+    them there are. Complete rows need nothing else, and this compiles quickly.
     """
     n_open = 0
     for first in range(begin, end, BLOCK):
@@ -235,7 +235,7 @@ def open_cells(row, seeds, state, ints):
 def doubtful_cells(row, stamp, supports, state, doubtful, ints):
     """List the missing values of the families that allow something, but not everything; returns how many.
 
-    All others allow everything. None if no two of them have a missing cell in common: then each can have its way.
+    All others allow everything. None if no two of them have a missing value in common: then each can have its way.
     """
     found, shared = 0, False
     for k in range(supports.children.size):

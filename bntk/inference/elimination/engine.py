@@ -206,7 +206,7 @@ def _flat_lookups(
 
 
 def _what_it_says(values: Floats) -> NDArray[np.uint8]:
-    """Whether a family allows nothing, something or everything, with one more state an axis for a missing cell."""
+    """Whether a family allows nothing, something or everything, with one more state an axis for a missing value."""
     some, every = values > 0, values > 0
     for axis in range(values.ndim):
         some = np.concatenate([some, some.any(axis=axis, keepdims=True)], axis=axis)

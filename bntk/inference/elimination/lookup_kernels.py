@@ -157,7 +157,7 @@ def look_up(n, lookups, block):
 
 @njit(**INNER)
 def _leave_out(n, child, begin, end, members, block):
-    """Let the rows that have a missing cell in the family, or do not depend on it, look up a zero."""
+    """Let the rows that have a missing value in the family, or do not depend on it, look up a zero."""
     entry, used, live, missing = block.entry, block.used, block.live, block.missing
     for i in range(n):
         used[i] = live[child, i]

@@ -43,7 +43,7 @@ class Mixture(NamedTuple):
 class TargetPosterior:
     """Inference about some variables of a network, given rows of codes with missing values.
 
-    Rows are arrays of shape (n_variables, n_rows); the number of a variable's states is the code of a missing cell.
+    Rows are arrays of shape (n_variables, n_rows); the number of a variable's states is the code of a missing value.
     What a row is answered never depends on other rows.
 
     Parameters

@@ -27,57 +27,47 @@ ROW, ROW_TABLE, COPY = 60.0, 15.0, 8.0
 
 @njit(**INNER)
 def choose_columns(n_reads, n, n_open, room, w):
-    """Mark the columns in ``w.is_column``; returns how many there are, 0 when strided loops serve as well."""
+    """The columns as the bits of a word; 0 when strided loops serve as well."""
     entries = 1.0
     for j in range(n_open):
         entries *= w.sizes[j]
-        w.tables_of[j] = 0
+    if entries < DENSE_ENTRIES or n > MOST_TABLES:
+        return np.int64(0)
+    tables_of, table_sizes = np.zeros(n_open, np.int64), np.ones(n, np.int64)
+    for j in range(n_open):
         for t in range(n):
             if w.steps[t, j] != 0:
-                w.tables_of[j] |= 1 << t
-    if entries < DENSE_ENTRIES or n > MOST_TABLES:
-        return 0
-    for t in range(n):
-        size = 1
-        for j in range(n_open):
-            if w.steps[t, j] != 0:
-                size *= w.sizes[j]
-        w.table_sizes[t] = size
+                tables_of[j] |= 1 << t
+                table_sizes[t] *= w.sizes[j]
     best, chosen = np.inf, np.int64(0)
     for j in range(n_open):  # to begin with: variables that are in the same tables
         columns = np.int64(0)
         for i in range(n_open):
-            if w.tables_of[i] == w.tables_of[j]:
+            if tables_of[i] == tables_of[j]:
                 columns |= 1 << i
-        cost = _cost(columns, entries, n_reads, n, n_open, room, w)
+        cost = _cost(columns, entries, n_reads, n, n_open, room, tables_of, table_sizes, w)
         if cost < best:
             best, chosen = cost, columns
-    while True:
+    grown = np.int64(0)
+    while grown != chosen:
         grown = chosen
         for j in range(n_open):
-            cost = _cost(chosen | 1 << j, entries, n_reads, n, n_open, room, w)
+            cost = _cost(grown | 1 << j, entries, n_reads, n, n_open, room, tables_of, table_sizes, w)
             if cost < best:
-                best, grown = cost, chosen | 1 << j
-        if grown == chosen:
-            break
-        chosen = grown
-    n_columns = 0
-    for j in range(n_open):
-        w.is_column[j] = chosen >> j & 1
-        n_columns += w.is_column[j]
-    return n_columns
+                best, chosen = cost, grown | 1 << j
+    return chosen
 
 
 @njit(**INNER)
-def _cost(columns, entries, n_reads, n, n_open, room, w):
+def _cost(columns, entries, n_reads, n, n_open, room, tables_of, table_sizes, w):
     """What a visit costs with these columns; infinite when the copies might not find room."""
     width, n_axes, some, every = 1.0, 0, np.int64(0), np.int64(-1)
     for j in range(n_open):
         if columns >> j & 1:
             width *= w.sizes[j]
             n_axes += 1
-            some |= w.tables_of[j]
-            every &= w.tables_of[j]
+            some |= tables_of[j]
+            every &= tables_of[j]
     if width > WIDEST and n_axes > 1:
         return np.inf
     streams, copied, touched = 0.0, 0.0, 0
@@ -87,13 +77,13 @@ def _cost(columns, entries, n_reads, n, n_open, room, w):
         streams += 1.0 if t < n_reads else 2.0
         touched += 1
         if not every >> t & 1:
-            size = float(w.table_sizes[t])
+            size = float(table_sizes[t])
             for j in range(n_open):
                 if columns >> j & 1 and w.steps[t, j] == 0:
                     size *= w.sizes[j]
             copied += size if t < n_reads else 2.0 * size
         elif not _in_place(columns, t, n_open, w):
-            copied += w.table_sizes[t]
+            copied += table_sizes[t]
     if copied > room:
         return np.inf
     return entries * streams + entries / width * (ROW + ROW_TABLE * touched) + COPY * copied
@@ -112,21 +102,19 @@ def _in_place(columns, t, n_open, w):
 
 
 @njit(**INNER)
-def move_columns(n, n_open, w):
+def move_columns(chosen, n, n_open, w):
     """Bring the columns behind the other axes; returns the first column and the number of their joint states."""
     first, columns = 0, 1
     for j in range(n_open):
-        first += not w.is_column[j]
-    outer, inner = 0, first
+        if not chosen >> j & 1:
+            w.order[first] = j
+            first += 1
+    inner = first
     for j in range(n_open):
-        if w.is_column[j]:
-            columns *= w.sizes[j]
-            place = inner
+        if chosen >> j & 1:
+            w.order[inner] = j
             inner += 1
-        else:
-            place = outer
-            outer += 1
-        w.order[place] = j
+            columns *= w.sizes[j]
     for t in range(n):
         for j in range(n_open):
             w.aside[j] = w.steps[t, w.order[j]]
@@ -149,11 +137,7 @@ def bring_copies(data, n_reads, n, n_open, first, columns, room_at, w):
         w.home[t] = -1
         if w.depth[t] < first:
             continue
-        expected, fits = 1, True
-        for j in range(n_open - 1, first - 1, -1):
-            fits &= w.steps[t, j] == expected
-            expected *= w.sizes[j]
-        if fits:
+        if _in_place(-1 << first, t, n_open, w):
             continue
         w.home[t] = w.at[t]
         for j in range(n_open):

@@ -131,8 +131,8 @@ def finish(data, messages, k, phase, scales):
 def run_pass(data, chosen, visits, messages, span, state, room, shifts, scales, maximise):
     """Visit the cliques end - 1 down to begin of the span in its phase ``INWARD``, or begin to end - 1 in the others.
 
-    False as soon as the evidence turns out to be impossible. ``SINGLE`` leaves what is written as it is, and may write
-    it elsewhere (``shifts``).
+    False as soon as the evidence turns out to be impossible. ``SINGLE`` visits cliques without sending messages: what
+    they write is left as it is, and may be written elsewhere (``shifts``).
     """
     begin, end, phase = span
     cards, observed, soft = state

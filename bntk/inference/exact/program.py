@@ -123,7 +123,7 @@ class Program:
             Refuse when the cliques have more entries together, those of observed variables left out.
         """
         evidence = self._evidence(likelihood)
-        return Calibrated(self._for_evidence(evidence, max_entries), evidence)
+        return Calibrated(self._for_evidence(evidence, max_entries), evidence, self)
 
     def mpe(
         self, likelihood: Mapping[int, ArrayLike] | Evidence | None = None, max_entries: float = math.inf
@@ -207,44 +207,38 @@ class Program:
         Parameters
         ----------
         codes : array of int, shape (n_variables, n_rows)
-            Observed states, as in ``bntk.Table.codes``: the number of states stands for a missing cell.
+            Observed states, as in ``bntk.Table.codes``: the number of states stands for a missing value.
         target : int
 
         Returns
         -------
         ndarray of shape (n_rows, number of states of the target)
         """
-        root = self.tree.smallest_clique((target,))
-        engine = self.rows_engine(root, (target,))
-        return self._over_distinct(codes, lambda rows: engine.run(rows)[0])
+        return self._run_rows(codes, self.tree.smallest_clique((target,)), (target,))[0]
 
     def marginals_rows(self, codes: Codes, targets: Sequence[int] | None = None) -> list[Floats]:
         """The posteriors of several variables (all by default), each of shape (n_rows, number of states)."""
         targets = self.variables if targets is None else targets
-        outputs = tuple(Output((target,), self.tree.smallest_clique((target,))) for target in targets)
-        if not outputs:
+        if not targets:
             return []
-        engine = self.rows_engine(outputs=outputs)
-        joined = self._over_distinct(codes, lambda rows: engine.run(rows)[0])
+        joined = self._run_rows(codes, outputs=self._outputs([(target,) for target in targets]))[0]
         return np.split(joined, np.cumsum([self.cards[target] for target in targets])[:-1], axis=1)
 
     def log_z_rows(self, codes: Codes) -> Floats:
         """The log probability of each row's observed cells; -inf where it is zero."""
-        engine = self.rows_engine()
-        return self._over_distinct(codes, lambda rows: engine.run(rows)[1]) + self._scaled[1]
+        return self._run_rows(codes)[1] + self._scaled[1]
 
     def mpe_rows(self, codes: Codes) -> tuple[Codes, Floats]:
-        """The codes with missing values filled in by a most probable explanation, and its log probability.
+        """The codes with missing cells filled in by a most probable explanation, and its log probability.
 
         Rows without probability stay as they are, with a log of -inf.
         """
-        engine = self.rows_engine()
         kinds, inverse = self._kinds(codes)
-        filled, log_top = engine.explain(kinds)
-        filled, log_top = filled[:, inverse], log_top[inverse] + self._scaled[1]
+        filled, log_top = self.rows_engine().explain(kinds)
         unused = [v for v, cliques in enumerate(self.tree.cliques_of) if not cliques]
+        filled = filled[:, inverse]
         filled[unused] = codes[unused]
-        return filled, log_top
+        return filled, log_top[inverse] + self._scaled[1]
 
     def expected_counts(
         self, codes: Codes, families: Sequence[Scope], weights: Floats | None = None
@@ -264,11 +258,9 @@ class Program:
         list of ndarray, float
             Rows without probability add nothing to the counts, and make the log-likelihood -inf.
         """
-        outputs = tuple(Output(tuple(family), self.tree.smallest_clique(tuple(family))) for family in families)
-        engine = self.rows_engine(outputs=outputs)
         kinds, inverse = self._kinds(codes)
         repeats = np.bincount(inverse, weights, minlength=kinds.shape[1]).astype(float)
-        flat, log_z = engine.count(kinds, repeats)
+        flat, log_z = self.rows_engine(outputs=self._outputs(families)).count(kinds, repeats)
         sizes = [self.tree.entries(family) for family in families]
         parts = np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
         counts = [part.reshape([self.cards[v] for v in family]) for part, family in zip(parts, families, strict=True)]
@@ -282,10 +274,16 @@ class Program:
             self._engines[key] = kind(self.tree.rooted_at(root), self._scaled[0], root_scope, outputs)
         return self._engines[key]
 
-    def _over_distinct(self, codes: Codes, answer: Callable[[Codes], Floats]) -> Floats:
+    def _outputs(self, scopes: Iterable[Scope]) -> tuple[Output, ...]:
+        return tuple(Output(tuple(scope), self.tree.smallest_clique(tuple(scope))) for scope in scopes)
+
+    def _run_rows(
+        self, codes: Codes, root: int = 0, root_scope: Scope = (), outputs: tuple[Output, ...] = ()
+    ) -> tuple[Floats, Floats]:
+        """The tables and the log of each row, each kind of row run once."""
         kinds, inverse = self._kinds(codes)
-        result = answer(kinds)
-        return result if len(result) == codes.shape[1] else result[inverse]
+        tables, log_z = self.rows_engine(root, root_scope, outputs).run(kinds)
+        return (tables, log_z) if len(log_z) == codes.shape[1] else (tables[inverse], log_z[inverse])
 
     def _kinds(self, codes: Codes) -> tuple[Codes, Ints]:
         """The rows that differ in a variable of the program, as a fresh array, and for every row which it is like."""
@@ -304,8 +302,8 @@ class Calibrated:
         The log probability of the evidence (for a Markov network, of the sum of all products); -inf when impossible.
     """
 
-    def __init__(self, program: Program, evidence: Evidence) -> None:
-        self._program, self._evidence = program, evidence
+    def __init__(self, program: Program, evidence: Evidence, whole: Program) -> None:
+        self._program, self._evidence, self._whole = program, evidence, whole
         log_constant = program._log_constant(evidence.observed)
         self.log_z = log_constant + evidence.log_weight
         if self.log_z > -math.inf:
@@ -335,7 +333,10 @@ class Calibrated:
         if self.log_z == -math.inf:
             return np.full(shape, np.nan)
         inside = tuple(v for v in scope if observed[v] < 0)
-        table = self._posterior.joint(inside)
+        if program.tree.smallest_clique(inside) < 0:  # compiled for the evidence, which takes some cliques apart
+            table = self._whole.engine.calibrate(self._evidence).joint(inside)
+        else:
+            table = self._posterior.joint(inside)
         if len(inside) == len(scope):
             return table
         # Observed variables have the one state that was observed.

@@ -90,9 +90,6 @@ class Scratch(NamedTuple):
     rows: np.ndarray
     columns: np.ndarray
     weights: np.ndarray
-    is_column: np.ndarray
-    tables_of: np.ndarray
-    table_sizes: np.ndarray
     order: np.ndarray
     aside: np.ndarray
     home: np.ndarray
@@ -124,9 +121,6 @@ def scratch_for(visits, cards):
         np.empty((n_tables, widest), np.int64),
         np.empty((n_tables, widest), np.uint32),
         np.empty(widest, np.float64),
-        np.empty(n_axes, np.int64),
-        np.empty(n_axes, np.int64),
-        np.empty(n_tables, np.int64),
         np.empty(n_axes, np.int64),
         np.empty(widest, np.int64),
         np.empty(n_tables, np.int64),
@@ -415,9 +409,10 @@ def visit(data, chosen, visits, s, cards, observed, soft, room_at, room_end, shi
         return
     n_moving = n + 1 if maximise else n
     spot, room_at = room_at, room_at + w.weights.size  # a row's product, copies of tables
-    is_dense = not maximise and choose_columns(n_reads, n, n_open, room_end - room_at, w) > 0
+    chosen_columns = choose_columns(n_reads, n, n_open, room_end - room_at, w) if not maximise else np.int64(0)
+    is_dense = chosen_columns != 0
     if is_dense:
-        first_column, columns = move_columns(n, n_open, w)
+        first_column, columns = move_columns(chosen_columns, n, n_open, w)
         bring_copies(data, n_reads, n, n_open, first_column, columns, room_at, w)
     else:
         first_column, columns = _strided_columns(n_reads, n, n_open, w)

@@ -116,10 +116,10 @@ class StridedEngine:
     def calibrate(self, evidence: Evidence) -> StridedRun:
         """Send all messages to the root; those outwards are sent when an answer is read."""
         run = self.start(evidence)
-        log_top = self.collect(run)[0]
-        begin, size = int(run.messages.up[0]), int(run.messages.sizes[0])
-        total = float(run.data[begin : begin + size].sum()) if log_top > -math.inf else 1.0
-        run.log_z = evidence.log_weight + log_top + math.log(total)
+        run.log_z = evidence.log_weight + self.collect(run)[0]
+        if self.layout.slots[0] and run.log_z > -math.inf:
+            begin, size = int(run.messages.up[0]), int(run.messages.sizes[0])
+            run.log_z += math.log(run.data[begin : begin + size].sum())
         return run
 
     def mpe(self, evidence: Evidence) -> tuple[Ints, float]:
@@ -299,21 +299,16 @@ def folded(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> tuple
     tables: list[Floats] = []
     offset = 0
     for clique, members in enumerate(homes(tree, [scope for scope, _ in factors])):
-        groups: list[tuple[Scope, Floats]] = []
+        order, groups = tree.cliques[clique], dict[Scope, Floats]()
         if choose.folds(tree.sizes[clique]) and len(members) > 1:
-            scope = tree.cliques[clique]
-            groups.append((scope, np.ones([tree.cards[v] for v in scope])))
+            groups[order] = np.ones([tree.cards[v] for v in order])
         for member in sorted(members, key=lambda i: -factors[i][1].size):
             scope, values = factors[member]
-            ordered = tuple(v for v in tree.cliques[clique] if v in scope)
-            scope, values = ordered, expanded(values, scope, ordered)
-            host = next((i for i, (larger, _) in enumerate(groups) if {*scope} <= {*larger}), -1)
-            if host < 0:
-                groups.append((scope, values))
-            else:
-                larger, product = groups[host]
-                groups[host] = larger, product * expanded(values, scope, larger)
-        for scope, values in groups:
+            own = tuple(v for v in order if v in scope)
+            host = next((larger for larger in groups if {*own} <= {*larger}), own)
+            values = expanded(values, scope, host)
+            groups[host] = groups[host] * values if host in groups else values
+        for scope, values in groups.items():
             fixed[clique].append(Use(offset, scope))
             tables.append(values)
             offset += values.size
