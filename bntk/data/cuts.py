@@ -39,6 +39,19 @@ _LARGEST_TABLE = 1 << 22
 _CELLS_AT_LEAST = 1 << 16
 _NO_WEIGHTS = np.empty(0)
 
+__all__ = [
+    "checked_cuts",
+    "code_columns",
+    "cut_codes",
+    "frequency_cuts",
+    "interval_cuts",
+    "interval_names",
+    "joint_cuts",
+    "learn_cuts",
+    "mdl_cuts",
+    "width_cuts",
+]
+
 R = TypeVar("R")
 
 

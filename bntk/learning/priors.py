@@ -23,8 +23,6 @@ Family = tuple[Variable, ...]
 #: Contingency tables by the names of their variables, which are in the order of the axes.
 Tables = Mapping[tuple[str, ...], NDArray[Any]]
 
-__all__ = ["BDeu", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
-
 
 class Prior(ABC):
     """The base of all priors: pseudo-counts alpha_ijk for families.
