@@ -151,6 +151,17 @@ class CPT:
 
         The frame has one column per variable, in any order, and one of probabilities. Every combination of states must
         be there exactly once.
+
+        Parameters
+        ----------
+        child : Variable
+            The variable whose distribution it is.
+        frame : pandas.DataFrame
+            One row per combination of states.
+        parents : sequence of Variable
+            The parents, in the order of the axes.
+        value : str
+            The column of probabilities.
         """
         parents = _checked_family(child, parents)
         family = (*parents, child)
@@ -174,7 +185,15 @@ class CPT:
 
     @classmethod
     def uniform(cls, child: Variable, parents: Sequence[Variable] = ()) -> CPT:
-        """The table in which every state is equally probable."""
+        """The table in which every state is equally probable.
+
+        Parameters
+        ----------
+        child : Variable
+            The variable whose distribution it is.
+        parents : sequence of Variable
+            The parents, in the order of the axes.
+        """
         parents = _checked_family(child, parents)
         values = empty_table(child, parents)
         values[...] = 1.0 / child.n_states
@@ -211,7 +230,13 @@ class CPT:
         return self.values.reshape(-1, self.child.n_states)
 
     def row(self, given: Mapping[str, State] | None = None) -> NDArray[np.float64]:
-        """Probabilities of the child's states for one state of every parent."""
+        """Probabilities of the child's states for one state of every parent.
+
+        Parameters
+        ----------
+        given : mapping
+            A state of every parent, by name.
+        """
         given = {} if given is None else given
         unknown = set(given) - {p.name for p in self.parents}
         absent = [p.name for p in self.parents if p.name not in given]
@@ -222,11 +247,25 @@ class CPT:
         return self.values[tuple(p.code(given[p.name]) for p in self.parents)]
 
     def probability(self, state: State, given: Mapping[str, State] | None = None) -> float:
-        """P(child = state | given), with ``given`` a state for every parent."""
+        """P(child = state | given), with ``given`` a state for every parent.
+
+        Parameters
+        ----------
+        state : state
+            The state of the child.
+        given : mapping
+            A state of every parent, by name.
+        """
         return float(self.row(given)[self.child.code(state)])
 
     def reorder(self, parents: Sequence[str]) -> CPT:
-        """The same table with its parent axes in another order."""
+        """The same table with its parent axes in another order.
+
+        Parameters
+        ----------
+        parents : sequence of str
+            The names of the parents in the new order.
+        """
         names = [p.name for p in self.parents]
         if sorted(parents) != sorted(names):
             raise UnknownNameError(f"{self!s} has the parents {names}, not {list(parents)}")

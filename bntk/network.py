@@ -542,7 +542,21 @@ class BayesianNetwork:
         max_entries: int | None = None,
         **settings: Any,
     ) -> float:
-        """The logarithm of :meth:`probability`, with the same parameters; -inf when the evidence is impossible."""
+        """The logarithm of :meth:`probability`, with the same parameters; -inf when the evidence is impossible.
+
+        Parameters
+        ----------
+        given : mapping, optional
+            Evidence: a state, several states or likelihoods per variable, see :meth:`query`.
+        soft : mapping, optional
+            Likelihoods per variable, see :meth:`query`.
+        engine : {"exact", "auto", "loopy", "weighting"}
+            See :meth:`query`.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+        **settings
+            Options of an approximate engine, see :meth:`query`.
+        """
         return self._conditioned(given, soft, engine, max_entries, settings).log_probability()
 
     def mpe(
@@ -1007,7 +1021,15 @@ class BayesianNetwork:
         return structure_svg(self._dag)
 
     def is_close(self, other: BayesianNetwork, tolerance: float = 1e-9) -> bool:
-        """True when variables and arcs agree, and no probability differs by more than ``tolerance``."""
+        """True when variables and arcs agree, and no probability differs by more than ``tolerance``.
+
+        Parameters
+        ----------
+        other : BayesianNetwork
+            The network to compare with.
+        tolerance : float
+            The largest difference of two probabilities.
+        """
         return (
             self.variables == other.variables
             and self._dag == other._dag

@@ -55,7 +55,13 @@ class NoisyMax:
         return (sum(p.n_states for p in self.parents) + 1) * (self.child.n_states - 1)
 
     def to_cpt(self, max_entries: int = MAX_TABLE_ENTRIES) -> CPT:
-        """Expand to the full table; refused before it is allocated when it has more than ``max_entries``."""
+        """Expand to the full table; refused before it is allocated when it has more than ``max_entries``.
+
+        Parameters
+        ----------
+        max_entries : int
+            The largest number of entries of the table.
+        """
         check_table_size(self.child, self.parents, max_entries)
         cumulative = np.cumsum(self.leak)
         for effect in self.effects:

@@ -52,7 +52,7 @@ class TAN(StepwiseClassifier):
     def _own_search(self, name: str) -> Search | None:
         if name == "superparent":
             return SuperparentAdditions(epsilon=self.epsilon)
-        is_sum = self.criterion is None or isinstance(by_name(self.criterion), DecomposableScore)
+        is_sum = self.criterion is None or isinstance(by_name(self.criterion, "criterion"), DecomposableScore)
         if name == "hc" or (name == "auto" and not is_sum):
             return GreedyAdditions(epsilon=self.epsilon, both_directions=False)
         return None

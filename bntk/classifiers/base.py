@@ -493,7 +493,7 @@ class NetworkClassifier(BayesClassifier):
         """The structure; by default what the search finds in the space by the score."""
         *features, target = counter.names
         given: str | Score | None = getattr(self, "criterion", None)
-        score = self._default_score(counter) if given is None else by_name(given)
+        score = self._default_score(counter) if given is None else by_name(given, "criterion")
         space = self._space(tuple(features), target)
         return learn_structure(counter, score.with_target(target), space, self._chosen_search(), seed=self._seed)
 

@@ -24,7 +24,9 @@ def _add_options(parser: ArgumentParser) -> None:
         "structure", metavar="STRUCTURE", help="a network (file or embedded), or text such as 'a -> b <- c; d'"
     )
     add_data(parser)
-    parser.add_argument("--prior", type=prior, default="mle", help="mle (default), a number for each cell, or bdeu:ESS")
+    parser.add_argument(
+        "--prior", type=prior, default="mle", help="mle (default), a number for each cell, bdeu:ESS or backoff:ROWS"
+    )
     parser.add_argument(
         "--missing", type=one_of(("auto", "available", "em")), default="auto",
         help="available: each table from the rows that are complete in it; em: from all observed cells; "

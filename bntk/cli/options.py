@@ -94,7 +94,7 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
     group.add_argument("--search", type=one_of(searches), help=f"the search for a structure: {_listed(searches)}")
     group.add_argument("--max-parents", type=natural, metavar="K", help="the largest number of parents of a variable")
     group.add_argument(
-        "--prior", type=prior, help="the prior of the probabilities: mle, a number for each cell, bdeu:ESS, or backoff"
+        "--prior", type=prior, help="prior of the probabilities: mle, a number for each cell, bdeu:ESS, backoff:ROWS"
     )
     group.add_argument(
         "--numeric", type=one_of(NUMERIC), help=f"how columns of numbers are modelled: {_listed(NUMERIC)}"
@@ -170,21 +170,23 @@ class ScoreSpec:
 
 
 @dataclass(frozen=True)
-class BDeuSpec:
-    """The prior of an equivalent sample, as ``bdeu:1`` names it."""
+class PriorSpec:
+    """A prior with a number, as ``bdeu:1`` or ``backoff:5`` names it; without one, its own default counts."""
 
-    ess: float
+    name: str
+    number: float | None = None
 
     def make(self) -> Any:
         """The prior."""
-        from bntk.learning.priors import BDeu
+        from bntk.learning.priors import Backoff, BDeu
 
-        return BDeu(self.ess)
+        kind = BDeu if self.name == "bdeu" else Backoff
+        return kind() if self.number is None else kind(self.number)
 
 
 def made(value: Any) -> Any:
     """The value that an option stands for."""
-    return value.make() if isinstance(value, (ScoreSpec, BDeuSpec)) else value
+    return value.make() if isinstance(value, (ScoreSpec, PriorSpec)) else value
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -254,19 +256,19 @@ def score(text: str) -> ScoreSpec:
     return ScoreSpec(one_of(SCORES)(name), number(parameter) if colon else None)
 
 
-def prior(text: str) -> str | float | BDeuSpec:
-    """A prior, as ``mle``, ``0.5``, ``bdeu:1`` or ``backoff``."""
-    name, colon, ess = text.lower().partition(":")
-    if name == "bdeu":
-        return BDeuSpec(number(ess) if colon else 1.0)
-    if name in ("mle", "backoff"):
-        return name
+def prior(text: str) -> str | float | PriorSpec:
+    """A prior, as ``mle``, ``0.5``, ``bdeu:1``, ``backoff`` or ``backoff:5``."""
+    name, colon, parameter = text.lower().partition(":")
+    if name in ("bdeu", "backoff"):
+        return PriorSpec(name, number(parameter) if colon else None)
+    if text.lower() == "mle":
+        return "mle"
     try:
         alpha = number(text)
     except ArgumentTypeError:
         alpha = -1.0
     if alpha < 0:
-        raise ArgumentTypeError(f"expected mle, backoff, bdeu:ESS or a number from 0, got {text!r}")
+        raise ArgumentTypeError(f"expected mle, a number from 0, bdeu:ESS or backoff:ROWS, got {text!r}")
     return alpha
 
 

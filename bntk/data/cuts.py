@@ -39,6 +39,19 @@ _LARGEST_TABLE = 1 << 22
 _CELLS_AT_LEAST = 1 << 16
 _NO_WEIGHTS = np.empty(0)
 
+__all__ = [
+    "checked_cuts",
+    "code_columns",
+    "cut_codes",
+    "frequency_cuts",
+    "interval_cuts",
+    "interval_names",
+    "joint_cuts",
+    "learn_cuts",
+    "mdl_cuts",
+    "width_cuts",
+]
+
 R = TypeVar("R")
 
 
@@ -126,6 +139,13 @@ def frequency_cuts(values: Any, n_bins: int = 10, weights: Any = None) -> np.nda
 def cut_codes(values: Any, cuts: Any) -> np.ndarray:
     """The interval of each value: the number of cuts below it, or ``len(cuts) + 1`` when it is missing.
 
+    Parameters
+    ----------
+    values : array of numbers
+        The column, NaN where missing.
+    cuts : array of numbers
+        The cut points, increasing.
+
     Examples
     --------
     >>> from bntk.data.cuts import cut_codes
@@ -140,6 +160,11 @@ def cut_codes(values: Any, cuts: Any) -> np.ndarray:
 
 def interval_names(cuts: Any) -> list[str]:
     """The names of the intervals between cut points, with as many digits as identify the cuts exactly.
+
+    Parameters
+    ----------
+    cuts : array of numbers
+        The cut points, increasing.
 
     Examples
     --------
@@ -156,6 +181,11 @@ def interval_names(cuts: Any) -> list[str]:
 
 def interval_cuts(names: Iterable[Any]) -> np.ndarray:
     """The cut points of intervals named by :func:`interval_names`, to code new rows for a stored network.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The names of the intervals, in order.
 
     Examples
     --------

@@ -78,7 +78,7 @@ def read_multilabel(
     chosen = set(labels)
     features = [i for i in range(len(names)) if i not in chosen]
     if not features:
-        raise DataError(f"{path}: all {len(names)} attributes are labels, so there is nothing to tell them from")
+        raise DataError(f"{path}: all {len(names)} attributes are labels, so that there are no features")
     X = pd.DataFrame({names[i]: _feature(data, i) for i in features})
     return X, pd.DataFrame({names[i]: _label(data, i, path) for i in labels})
 

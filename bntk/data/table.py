@@ -247,6 +247,11 @@ class Table:
     def concat(cls, tables: Iterable[Table]) -> Table:
         """The rows of several tables with the same variables, one below the other.
 
+        Parameters
+        ----------
+        tables : iterable of Table
+            At least one; all have the same variables.
+
         Examples
         --------
         >>> import bntk

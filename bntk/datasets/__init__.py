@@ -58,6 +58,11 @@ def names() -> tuple[str, ...]:
 def network(name: str) -> BayesianNetwork:
     """The network of that name, one of :func:`names`.
 
+    Parameters
+    ----------
+    name : str
+        The name.
+
     Examples
     --------
     >>> network("earthquake").names

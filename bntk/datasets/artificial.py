@@ -57,6 +57,7 @@ def make_blanket(
         How much a parent raises the latent score of its child, or lowers it (the sign is random), for each standard
         deviation of equally likely states; the noise has the standard deviation 1.8.
     seed : int
+        The same seed gives the same network and rows.
 
     Returns
     -------
@@ -98,6 +99,13 @@ def make_blanket(
 
 def geometric_shares(n_classes: int, ratio: float) -> NDArray[np.float64]:
     """Class shares that fall by a constant factor, from the largest to ``ratio`` times fewer in the smallest class.
+
+    Parameters
+    ----------
+    n_classes : int
+        The number of classes.
+    ratio : float
+        The share of the largest class over that of the smallest.
 
     Examples
     --------
@@ -143,6 +151,7 @@ def make_ordinal(
         How much the class raises the latent score of a feature, or lowers it (the sign is random), for each standard
         deviation of equally likely classes; the noise has the standard deviation 1.8.
     seed : int
+        The same seed gives the same network and rows.
 
     Returns
     -------
@@ -192,6 +201,7 @@ def make_imbalanced(
     concentration : float
         The parameter of the Dirichlet distribution; the smaller, the further apart are the classes.
     seed : int
+        The same seed gives the same network and rows.
 
     Returns
     -------

@@ -50,6 +50,7 @@ def make_multilabel(
     labels_per_feature : int
         How many labels each feature depends on.
     seed : int
+        The same seed gives the same network and rows.
 
     Returns
     -------

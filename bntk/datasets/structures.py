@@ -39,6 +39,7 @@ def random_dag(
     n_arcs : int, optional
         The number of arcs; by default as many as the bounds allow in this k-tree.
     seed : int
+        The same seed gives the same structure.
 
     Returns
     -------
@@ -140,6 +141,7 @@ def random_network(
     deterministic : float
         The probability that a variable with parents is a function of them, drawn at random.
     seed : int
+        The same seed gives the same network.
 
     Returns
     -------

@@ -27,6 +27,7 @@ def mean_accuracy(Y_true: Any, Y_pred: Any) -> float:
     Parameters
     ----------
     Y_true, Y_pred : data frames, or arrays of shape (n_rows, n_targets)
+        The true and the predicted labels, one column per class variable.
 
     Examples
     --------
@@ -44,6 +45,7 @@ def global_accuracy(Y_true: Any, Y_pred: Any) -> float:
     Parameters
     ----------
     Y_true, Y_pred : data frames, or arrays of shape (n_rows, n_targets)
+        The true and the predicted labels, one column per class variable.
 
     Examples
     --------
@@ -63,6 +65,7 @@ def jaccard(Y_true: Any, Y_pred: Any, absent: Any = 0, empty: float = 1.0) -> fl
     Parameters
     ----------
     Y_true, Y_pred : data frames, or arrays of shape (n_rows, n_targets)
+        The true and the predicted labels, one column per class variable.
     absent : label
         The label that is not counted; None counts every one.
     empty : float
@@ -84,6 +87,7 @@ def f1(Y_true: Any, Y_pred: Any, average: str = "macro", absent: Any = 0, empty:
     Parameters
     ----------
     Y_true, Y_pred : data frames, or arrays of shape (n_rows, n_targets)
+        The true and the predicted labels, one column per class variable.
     average : {"macro", "micro"}
         The mean of the measures of all labels, or the measure of their counts together.
     absent : label

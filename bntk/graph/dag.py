@@ -109,6 +109,13 @@ class DAG(NamedNodes):
     def from_adjacency(cls, matrix: Any, nodes: Iterable[str]) -> DAG:
         """A DAG from a square matrix of zeros and ones: row ``i``, column ``j`` is one for an arc from i to j.
 
+        Parameters
+        ----------
+        matrix : array of shape (n_nodes, n_nodes)
+            Zeros and ones, or booleans.
+        nodes : iterable of str
+            The names of the rows and columns.
+
         Examples
         --------
         >>> print(DAG.from_adjacency([[0, 1], [0, 0]], ["A", "B"]))
@@ -132,7 +139,13 @@ class DAG(NamedNodes):
 
     @classmethod
     def from_networkx(cls, graph: Any) -> DAG:
-        """A DAG from a directed networkx graph; attributes of nodes and edges are left behind."""
+        """A DAG from a directed networkx graph; attributes of nodes and edges are left behind.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+            Its nodes must be strings.
+        """
         if not graph.is_directed():
             raise GraphError("the networkx graph is undirected; a DAG needs a DiGraph")
         for node in graph.nodes:
@@ -233,12 +246,24 @@ class DAG(NamedNodes):
             raise CycleError(tuple(self.nodes[i] for i in _short_cycle(self)))
 
     def ancestors(self, names: str | Iterable[str]) -> tuple[str, ...]:
-        """The ancestors of a node, or of any of several nodes, without those given; in node order."""
+        """The ancestors of a node, or of any of several nodes, without those given; in node order.
+
+        Parameters
+        ----------
+        names : str or iterable of str
+            One node, or several.
+        """
         given = self._indices(names)
         return self._names(closure(given, self.parent_indices).difference(given))
 
     def descendants(self, names: str | Iterable[str]) -> tuple[str, ...]:
-        """The descendants of a node, or of any of several nodes, without those given; in node order."""
+        """The descendants of a node, or of any of several nodes, without those given; in node order.
+
+        Parameters
+        ----------
+        names : str or iterable of str
+            One node, or several.
+        """
         given = self._indices(names)
         return self._names(closure(given, self.child_indices).difference(given))
 
@@ -262,6 +287,11 @@ class DAG(NamedNodes):
     def markov_blanket(self, name: str) -> tuple[str, ...]:
         """The Markov blanket of a node: its parents, its children and the other parents of its children.
 
+        Parameters
+        ----------
+        name : str
+            The node.
+
         Examples
         --------
         >>> DAG.parse("A -> B -> C <- D; C -> E").markov_blanket("B")
@@ -274,7 +304,15 @@ class DAG(NamedNodes):
         return self._names(blanket - {node})
 
     def d_separated(self, x: str | Iterable[str], y: str | Iterable[str], given: str | Iterable[str] = ()) -> bool:
-        """True when ``given`` blocks every trail between ``x`` and ``y``; see :func:`bntk.graph.d_separated`."""
+        """True when ``given`` blocks every trail between ``x`` and ``y``; see :func:`bntk.graph.d_separated`.
+
+        Parameters
+        ----------
+        x, y : str or iterable of str
+            The two sets of nodes.
+        given : str or iterable of str
+            The observed nodes.
+        """
         from bntk.graph.separation import d_separated
 
         return d_separated(self, x, y, given)
@@ -311,19 +349,37 @@ class DAG(NamedNodes):
         return cpdag(self)
 
     def is_equivalent(self, other: DAG) -> bool:
-        """True when both DAGs are Markov equivalent: they imply the same independences."""
+        """True when both DAGs are Markov equivalent: they imply the same independences.
+
+        Parameters
+        ----------
+        other : DAG
+            A graph on the same nodes, in any order.
+        """
         from bntk.graph.equivalence import is_equivalent
 
         return is_equivalent(self, other)
 
     def shd(self, other: DAG | PDAG) -> int:
-        """Structural Hamming distance between the two equivalence classes."""
+        """Structural Hamming distance between the two equivalence classes.
+
+        Parameters
+        ----------
+        other : DAG or PDAG
+            A graph on the same nodes, in any order.
+        """
         from bntk.graph.equivalence import shd
 
         return shd(self, other)
 
     def compare(self, reference: DAG) -> ArcComparison:
-        """The arcs of this DAG against those of a reference: correct, added, missing, reversed."""
+        """The arcs of this DAG against those of a reference: correct, added, missing, reversed.
+
+        Parameters
+        ----------
+        reference : DAG
+            A graph on the same nodes, in any order, such as the true one.
+        """
         from bntk.graph.equivalence import compare
 
         return compare(self, reference)
@@ -339,6 +395,11 @@ class DAG(NamedNodes):
     def add_arc(self, tail: str, head: str) -> DAG:
         """A new DAG with one more arc.
 
+        Parameters
+        ----------
+        tail, head : str
+            The nodes that the arc leads from and to.
+
         Examples
         --------
         >>> print(DAG.parse("A -> B").add_arc("B", "A"))
@@ -353,7 +414,13 @@ class DAG(NamedNodes):
         return dag
 
     def remove_arc(self, tail: str, head: str) -> DAG:
-        """A new DAG with one arc less."""
+        """A new DAG with one arc less.
+
+        Parameters
+        ----------
+        tail, head : str
+            The nodes that the arc leads from and to.
+        """
         i, j = self.index(tail), self.index(head)
         if i not in self.parent_indices[j]:
             hint = "; the arc points the other way" if j in self.parent_indices[i] else ""
@@ -361,15 +428,32 @@ class DAG(NamedNodes):
         return self._with_parents({j: set(self.parent_indices[j]) - {i}})
 
     def reverse_arc(self, tail: str, head: str) -> DAG:
-        """A new DAG in which the arc from ``tail`` to ``head`` points the other way."""
+        """A new DAG in which the arc from ``tail`` to ``head`` points the other way.
+
+        Parameters
+        ----------
+        tail, head : str
+            The nodes that the arc leads from and to.
+        """
         return self.remove_arc(tail, head).add_arc(head, tail)
 
     def add_node(self, name: str) -> DAG:
-        """A new DAG with one more node, the last, without arcs."""
+        """A new DAG with one more node, the last, without arcs.
+
+        Parameters
+        ----------
+        name : str
+            The new node.
+        """
         return DAG._trusted(checked_nodes((*self.nodes, name)), (*self.parent_indices, ()))
 
     def do(self, *nodes: str) -> DAG:
         """The mutilated DAG of an intervention on some nodes: the arcs into them are removed.
+
+        Parameters
+        ----------
+        *nodes : str
+            The nodes that are set by the intervention.
 
         Examples
         --------
@@ -379,18 +463,36 @@ class DAG(NamedNodes):
         return self._with_parents(dict.fromkeys(self._indices(nodes), ()))
 
     def subgraph(self, nodes: str | Iterable[str]) -> DAG:
-        """The DAG on some of the nodes, in the order of this DAG, with all arcs among them."""
+        """The DAG on some of the nodes, in the order of this DAG, with all arcs among them.
+
+        Parameters
+        ----------
+        nodes : str or iterable of str
+            The nodes to keep.
+        """
         kept = sorted(self._indices(nodes))
         return DAG._trusted(self._names(kept), induced_rows(self.parent_indices, kept))
 
     def relabel(self, mapping: Mapping[str, str]) -> DAG:
-        """A new DAG with some nodes renamed, each in its old place."""
+        """A new DAG with some nodes renamed, each in its old place.
+
+        Parameters
+        ----------
+        mapping : mapping of str to str
+            Old names to new ones; other nodes keep their names.
+        """
         for old in mapping:
             self.index(old)
         return DAG._trusted(checked_nodes(mapping.get(n, n) for n in self.nodes), self.parent_indices)
 
     def reorder(self, nodes: Iterable[str]) -> DAG:
-        """A new DAG with the same arcs and the nodes in another order."""
+        """A new DAG with the same arcs and the nodes in another order.
+
+        Parameters
+        ----------
+        nodes : iterable of str
+            All nodes, in the new order.
+        """
         names = checked_nodes(nodes)
         kept = self._indices(names)
         if len(kept) < self.n_nodes:
@@ -455,7 +557,18 @@ class DAG(NamedNodes):
     ) -> Any:
         """Draw the graph in layers; see :func:`bntk.viz.plot_dag`. Returns matplotlib Axes.
 
-        ``target`` and ``highlight`` colour nodes, ``strengths`` sets the width of arcs.
+        Parameters
+        ----------
+        target, highlight : str or iterable of str
+            Nodes to colour: class variables, and others.
+        strengths : mapping of (parent, child) to number, or bootstrap strengths, optional
+            Strong arcs are drawn wide.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure of the size that the graph needs.
+        title : str, optional
+            The title of the picture.
+        layout : {"auto", "layered", "graphviz"}
+            How nodes are placed.
         """
         from bntk.viz.network import plot_dag
 

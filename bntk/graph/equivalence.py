@@ -145,6 +145,11 @@ class PDAG(NamedNodes):
 def v_structures(dag: DAG) -> tuple[tuple[str, str, str], ...]:
     """The v-structures (parent, child, other parent): the parents are not adjacent, the earlier one first.
 
+    Parameters
+    ----------
+    dag : DAG
+        The graph.
+
     Examples
     --------
     >>> v_structures(DAG.parse("A -> C <- B; C -> D"))
@@ -168,6 +173,11 @@ def cpdag(dag: DAG) -> PDAG:
 
     The arcs are labelled in Chickering's (1995) order, from the top. The time is linear in the number of arcs for a
     bounded number of parents.
+
+    Parameters
+    ----------
+    dag : DAG
+        The graph.
 
     Examples
     --------
@@ -202,6 +212,11 @@ def _compelled_parents(child: int, above: list[set[int]], compelled: list[set[in
 
 def meek(pdag: PDAG) -> PDAG:
     """Direct every edge that no DAG with these arcs and v-structures can direct otherwise: Meek's (1995) four rules.
+
+    Parameters
+    ----------
+    pdag : PDAG
+        The graph.
 
     Examples
     --------
@@ -266,6 +281,11 @@ def consistent_extension(pdag: PDAG) -> DAG:
     A node can be last when it has no children and each undirected neighbour is adjacent to everything else around it.
     Such nodes are taken away one by one, of several the last in node order, so that free arcs run along that order.
 
+    Parameters
+    ----------
+    pdag : PDAG
+        The graph.
+
     Raises
     ------
     GraphError
@@ -307,6 +327,11 @@ def _can_be_last(node: int, marks: _Marks) -> bool:
 def is_equivalent(a: DAG, b: DAG) -> bool:
     """True when two DAGs on the same nodes have the same skeleton and v-structures (Verma and Pearl 1990).
 
+    Parameters
+    ----------
+    a, b : DAG
+        The two graphs, over the same nodes in any order.
+
     Examples
     --------
     >>> chain = DAG.parse("A -> B -> C")
@@ -323,6 +348,11 @@ def shd(a: DAG | PDAG, b: DAG | PDAG) -> int:
     A DAG stands for its class (:func:`cpdag`); a PDAG is taken as it is. Following Tsamardinos, Brown and Aliferis
     (2006), a pair counts once whether its link is missing, extra or directed otherwise.
 
+    Parameters
+    ----------
+    a, b : DAG or PDAG
+        The two graphs, over the same nodes in any order.
+
     Examples
     --------
     >>> shd(DAG.parse("A -> B -> C"), DAG.parse("A <- B <- C"))
@@ -336,6 +366,11 @@ def shd(a: DAG | PDAG, b: DAG | PDAG) -> int:
 
 def hamming(a: DAG | PDAG, b: DAG | PDAG) -> int:
     """The number of node pairs joined in one graph and not in the other, whatever the directions.
+
+    Parameters
+    ----------
+    a, b : DAG or PDAG
+        The two graphs, over the same nodes in any order.
 
     Examples
     --------
@@ -407,6 +442,11 @@ class ArcComparison:
 
 def compare(learned: DAG, reference: DAG) -> ArcComparison:
     """The arcs of a learned DAG against those of a reference on the same nodes.
+
+    Parameters
+    ----------
+    learned, reference : DAG
+        The two graphs, over the same nodes in any order.
 
     Examples
     --------

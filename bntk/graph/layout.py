@@ -53,6 +53,7 @@ def layered_layout(
     Parameters
     ----------
     dag : DAG
+        The graph to draw.
     sizes : mapping of node to (width, height), optional
         How large each node is drawn, 60 by 24 by default; nodes never overlap.
     gap, layer_gap : float

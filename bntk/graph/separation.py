@@ -29,6 +29,15 @@ Names = str | Iterable[str]
 def reachable(dag: DAG, sources: Names, given: Names = ()) -> tuple[str, ...]:
     """The nodes that are not d-separated from the sources, without the sources and the given nodes.
 
+    Parameters
+    ----------
+    dag : DAG
+        The graph.
+    sources : str or iterable of str
+        The nodes to start from.
+    given : str or iterable of str
+        The observed nodes.
+
     Examples
     --------
     >>> from bntk import DAG
@@ -47,6 +56,15 @@ def d_separated(dag: DAG, xs: Names, ys: Names, given: Names = ()) -> bool:
     """True when every trail between the nodes ``xs`` and ``ys`` is blocked by the nodes ``given``.
 
     The three sets must not overlap.
+
+    Parameters
+    ----------
+    dag : DAG
+        The graph.
+    xs, ys : str or iterable of str
+        The two sets of nodes.
+    given : str or iterable of str
+        The observed nodes.
 
     Examples
     --------
@@ -70,6 +88,15 @@ def relevant_nodes(dag: DAG, targets: Names, given: Names = ()) -> tuple[str, ..
     These are the requisite probability nodes of Shachter (1998): barren nodes and those that the given nodes cut off
     are left out. A target that is itself given needs no table.
 
+    Parameters
+    ----------
+    dag : DAG
+        The graph.
+    targets : str or iterable of str
+        The nodes of the query.
+    given : str or iterable of str
+        The observed nodes.
+
     Examples
     --------
     >>> from bntk import DAG
@@ -85,6 +112,15 @@ def relevant_nodes(dag: DAG, targets: Names, given: Names = ()) -> tuple[str, ..
 
 def relevant_evidence(dag: DAG, targets: Names, given: Names) -> tuple[str, ...]:
     """The given nodes whose values can change P(targets | given): the requisite observations.
+
+    Parameters
+    ----------
+    dag : DAG
+        The graph.
+    targets : str or iterable of str
+        The nodes of the query.
+    given : str or iterable of str
+        The observed nodes.
 
     Examples
     --------
@@ -125,6 +161,13 @@ def minimal_separator(dag: DAG, x: str, y: str) -> tuple[str, ...] | None:
 
     Of the minimal sets, the one found is the nearest to ``x`` in the moral graph of the ancestors of both
     (Tian, Paz and Pearl 1998).
+
+    Parameters
+    ----------
+    dag : DAG
+        The graph.
+    x, y : str
+        Two different nodes.
 
     Examples
     --------

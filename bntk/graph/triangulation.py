@@ -266,6 +266,13 @@ def _log_total_size(later: Sequence[int], logs: Sequence[float]) -> float:
 def triangulate(graph: UndirectedGraph, order: Iterable[str]) -> UndirectedGraph:
     """The chordal graph that results when nodes are eliminated in the given order.
 
+    Parameters
+    ----------
+    graph : UndirectedGraph
+        The graph.
+    order : iterable of str
+        All nodes, in the order of elimination.
+
     Examples
     --------
     >>> square = UndirectedGraph(list("ABCD"), [("A", "B"), ("B", "C"), ("C", "D"), ("D", "A")])
@@ -286,6 +293,13 @@ def clique_tree(graph: UndirectedGraph, order: Iterable[str]) -> CliqueTree:
 
     Against the order, each node either enlarges the clique of the next node eliminated after it among its neighbours,
     or begins a clique of its own below that one. So only maximal cliques arise.
+
+    Parameters
+    ----------
+    graph : UndirectedGraph
+        The graph, for example the moral graph of a DAG.
+    order : iterable of str
+        All nodes, in the order of elimination.
 
     Examples
     --------

@@ -76,14 +76,26 @@ def save(network: BayesianNetwork, path: str | os.PathLike[str]) -> None:
 
 
 def to_pgmpy(network: BayesianNetwork) -> Any:
-    """The network as a ``pgmpy.models.DiscreteBayesianNetwork`` (the extra ``pgmpy``)."""
+    """The network as a ``pgmpy.models.DiscreteBayesianNetwork`` (the extra ``pgmpy``).
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+        The network.
+    """
     from bntk.io import pgmpy_bridge
 
     return pgmpy_bridge.to_pgmpy(network)
 
 
 def from_pgmpy(model: Any) -> BayesianNetwork:
-    """The network of a ``pgmpy.models.DiscreteBayesianNetwork`` whose tables are all given."""
+    """The network of a ``pgmpy.models.DiscreteBayesianNetwork`` whose tables are all given.
+
+    Parameters
+    ----------
+    model : pgmpy.models.DiscreteBayesianNetwork
+        The model.
+    """
     from bntk.io import pgmpy_bridge
 
     return pgmpy_bridge.from_pgmpy(model)
@@ -91,6 +103,11 @@ def from_pgmpy(model: Any) -> BayesianNetwork:
 
 def format_of(path: str | os.PathLike[str]) -> type[Format]:
     """The format that the suffix of a file names, without ``.gz``.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which need not exist.
 
     Examples
     --------

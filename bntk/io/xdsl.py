@@ -1,7 +1,7 @@
 """XDSL, the files of GeNIe and SMILE.
 
 Chance nodes with full tables and deterministic nodes are read. The child's states change fastest, then those of the
-last parent; in files of pyAgrum, which can be told by their mark, those of the first one. Nodes and states of XDSL are
+last parent; in files of pyAgrum, which have a mark, those of the first one. Nodes and states of XDSL are
 called by identifiers, and parents come before their children; where ours are no identifiers or in another order, the
 real names and positions are kept in user properties of the node (``bntk_name``, ``bntk_states``, ``bntk_position``, as
 JSON), which GeNIe shows and keeps. Where nodes are drawn is kept in whole points.

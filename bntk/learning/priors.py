@@ -23,8 +23,6 @@ Family = tuple[Variable, ...]
 #: Contingency tables by the names of their variables, which are in the order of the axes.
 Tables = Mapping[tuple[str, ...], NDArray[Any]]
 
-__all__ = ["BDeu", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
-
 
 class Prior(ABC):
     """The base of all priors: pseudo-counts alpha_ijk for families.
@@ -84,7 +82,7 @@ class MaximumLikelihood(Prior):
 
 @dataclass(frozen=True)
 class Dirichlet(Prior):
-    """The same pseudo-count for every cell (1 is Laplace's rule, 0.5 Jeffreys').
+    """A Dirichlet prior with the same pseudo-count for every cell (1 is Laplace's rule, 0.5 Jeffreys').
 
     Parameters
     ----------
@@ -92,6 +90,7 @@ class Dirichlet(Prior):
         With a mapping, each variable has its own number, or one per state; variables that are not named have
         ``default``.
     default : float
+        The pseudo-count of variables that a mapping does not name.
     """
 
     value: float | Mapping[str, ArrayLike] = 1.0
@@ -118,7 +117,13 @@ class Dirichlet(Prior):
 
 @dataclass(frozen=True)
 class BDeu(Prior):
-    """An equivalent sample of ``ess`` rows, spread evenly: alpha_ijk = ess / (q r) (Buntine 1991)."""
+    """The BDeu prior: an equivalent sample of ``ess`` rows, spread evenly, alpha_ijk = ess / (q r) (Buntine 1991).
+
+    Parameters
+    ----------
+    ess : float
+        The equivalent sample size, positive.
+    """
 
     ess: float = 1.0
 

@@ -116,6 +116,7 @@ def structural_em(
     Parameters
     ----------
     data : Table, data frame, or mapping of columns
+        One case per row; values may be missing.
     score : str or Score
         A score that is a sum over families: a name such as ``"bdeu"`` or ``"bic"``, or an object such as
         ``bntk.scores.BDeu(10)``.

@@ -19,6 +19,11 @@ def arc_information(network: BayesianNetwork) -> dict[Arc, float]:
 
     It is exact, from the network's own distribution, and zero if the child does not depend on that parent.
 
+    Parameters
+    ----------
+    network : BayesianNetwork
+        The network.
+
     Examples
     --------
     >>> import bntk

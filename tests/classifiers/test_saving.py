@@ -315,7 +315,7 @@ def network(document):
 @pytest.mark.parametrize(
     ("classifier", "change", "message"),
     [
-        (bntk.TAN(), lambda d, p, f: d.update(version=2), "version 2 of the format is not known"),
+        (bntk.TAN(), lambda d, p, f: d.update(version=99), "version 99 of the format is not known"),
         (bntk.TAN(), lambda d, p, f: d.update(format="bntk clown"), "bntk clown"),
         (bntk.TAN(), lambda d, p, f: d.pop("classifiers"), "classifiers: expected a list"),
         (bntk.TAN(), lambda d, p, f: d["classifiers"][0].update({"class": "os.system"}), "'os.system' is not known"),

@@ -240,7 +240,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
     def _find(self, counter: TableCounter, criterion: str | Score, space: Space, search: str | Search) -> SearchResult:
         """A structure of the space; by default part by part."""
         space.check()
-        rule = score_for(by_name(criterion), counter)
+        rule = score_for(by_name(criterion, "criterion"), counter)
         if search == "auto":
             return SubgraphSearch().run(rule.evaluator(counter), space, seed=seed_of(self.random_state))
         return learn_structure(counter, rule, space, search, seed=seed_of(self.random_state))

@@ -19,7 +19,7 @@ from bntk.errors import DataError, ParseError
 from bntk.io.files import write_text
 from bntk.io.json_text import json_text, read_json, shown
 
-FORMAT, VERSION = "bntk classifier", 1
+FORMAT, VERSION = "bntk classifier", 2
 
 
 def dump(classifier: RowReader) -> str:

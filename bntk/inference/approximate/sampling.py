@@ -70,10 +70,23 @@ def likelihood_weighting(
     *,
     soft: Given | None = None,
 ) -> WeightedSample:
-    """Draw ``n`` rows forward that agree with the evidence, and weight them by how likely they make it.
+    """Draw weighted rows given evidence, by likelihood weighting.
 
     A variable with evidence is drawn from P(state | parents) times the likelihood of the state, and the row's weight is
     multiplied by the sum of that over the states; an observed variable has a single state left.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+        The network.
+    given : mapping, optional
+        Evidence, see :meth:`bntk.BayesianNetwork.query`.
+    n : int
+        The number of rows.
+    seed : int
+        The same seed gives the same rows.
+    soft : mapping, optional
+        Likelihoods per variable, see :meth:`bntk.BayesianNetwork.query`.
 
     Raises
     ------
@@ -112,12 +125,14 @@ def gibbs(
 
     The rows approach P(all variables | evidence) as chains grow long, provided that a chain can reach every possible
     state. Tables with zeros may prevent that, and near-zeros make it slow; ``ChainSample.may_be_stuck`` and the
-    effective sample sizes tell.
+    effective sample sizes show this.
 
     Parameters
     ----------
     network : BayesianNetwork
+        The network.
     given, soft : mapping, optional
+        Evidence, see :meth:`bntk.BayesianNetwork.query`.
     n : int
         Rows in all; rounded up to the same number for each chain.
     burn_in : int
@@ -127,6 +142,7 @@ def gibbs(
     thin : int
         One row is kept of every so many sweeps.
     seed : int
+        The same seed gives the same rows.
 
     Examples
     --------

@@ -131,6 +131,15 @@ class Counter(ABC):
     ) -> list[np.ndarray]:
         """``tables([(*base, x) for x in others])``, with the work for ``base`` shared: the inner loop of a search.
 
+        Parameters
+        ----------
+        base : sequence of variables
+            The first variables of every family, by name or index.
+        others : sequence of variables
+            The last variable of each family.
+        max_entries : int
+            Refuse the batch when its tables have more entries together.
+
         Examples
         --------
         >>> import bntk
@@ -183,6 +192,13 @@ class Counter(ABC):
         All configurations are there, in order, when the dense table has no more entries than there are rows (or is
         small). Else only those that were seen, sorted; the dense table is never made, so any number of parents will do.
 
+        Parameters
+        ----------
+        families : iterable of sequences of variables
+            The parents, then the child, each by name or index.
+        max_entries : int
+            Refuse the batch when its tables have more entries together.
+
         Examples
         --------
         >>> import bntk
@@ -229,6 +245,7 @@ class Counter(ABC):
         Parameters
         ----------
         target : variable, optional
+            The variable that the tables are given, by name or index.
         among : iterable of variables, optional
             The variables to pair, in this order; all but the target when not given.
         max_entries : int
@@ -268,7 +285,15 @@ class Counter(ABC):
         return SumCounter((self, other)) if isinstance(other, Counter) else NotImplemented
 
     def update(self, table: Table, weights: np.ndarray | None = None) -> Counter:
-        """A counter of these rows and those of a table; this one stays as it is."""
+        """A counter of these rows and those of a table; this one stays as it is.
+
+        Parameters
+        ----------
+        table : Table
+            Further rows of the same variables.
+        weights : array of shape (n_rows,), optional
+            How much each of them counts.
+        """
         from bntk.learning.counts.memory import TableCounter
 
         return self + TableCounter(table, weights)

@@ -24,6 +24,7 @@ class TableCounter(Counter):
     Parameters
     ----------
     table : Table
+        The rows.
     weights : array of shape (n_rows,), optional
         How much each row counts: finite and not negative. Copied.
 

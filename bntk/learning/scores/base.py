@@ -62,10 +62,16 @@ class Score(ABC):
         """
 
 
-def by_name(score: str | Score) -> Score:
+def by_name(score: str | Score, argument: str = "score") -> Score:
     """A score by its name, in any case and with its default parameters; a score is returned as it is.
 
     Scores of your own are known by their names, too: a class that derives from one of ours and has a ``name``.
+
+    Parameters
+    ----------
+    score : str or Score
+    argument : str
+        What the error for an unknown name calls it.
 
     Examples
     --------
@@ -78,7 +84,7 @@ def by_name(score: str | Score) -> Score:
     found = SCORES.get(score.lower()) if isinstance(score, str) else None
     if found is None:
         raise ValueError(
-            f"score={score!r} is not known; the choices are {', '.join(SCORES)}, or a score such as BDeu(ess=10)"
+            f"{argument}={score!r} is not known; the choices are {', '.join(SCORES)}, or a score such as BDeu(ess=10)"
         )
     made: Score = found()
     return made

@@ -174,6 +174,7 @@ def bootstrap_strengths(
     Parameters
     ----------
     data : Table, data frame, or mapping of columns
+        One case per row.
     score : str or Score
         The score to maximise: a name such as ``"bdeu"`` or ``"bic"``, or an object such as ``bntk.scores.BDeu(10)``.
     space : Space, optional
