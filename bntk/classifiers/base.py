@@ -20,9 +20,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from bntk._documenting import complete_docstring
 from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
-from bntk.classifiers.documenting import complete_docstring
 from bntk.classifiers.features import ClassColumn, Features, Rows
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
@@ -479,7 +479,7 @@ class NetworkClassifier(BayesClassifier):
         """The score that suits the search: accuracy in folds where it goes by steps, which it judges well."""
         if not isinstance(self._chosen_search(), StepwiseSearch):
             return LogLikelihood()
-        return Accuracy(folds=FOLDS if counter.n_rows > FOLDS else "loo", alpha=self._alpha, seed=self._seed)
+        return Accuracy(folds=FOLDS if counter.n_rows > FOLDS else "loo", prior=self._alpha, seed=self._seed)
 
     @property
     def _alpha(self) -> float:

@@ -174,7 +174,7 @@ def default_prior(score: Score) -> Prior:
     match score:
         case scores.BDeu(ess=ess) | scores.BDs(ess=ess):
             return BDeu(ess)
-        case scores.HGC(alpha=alpha) | scores.PredictiveScore(alpha=alpha):
+        case scores.HGC(alpha=alpha) | scores.PredictiveScore(pseudo_count=alpha):
             return Dirichlet(alpha)
         case scores.K2():
             return Dirichlet(1.0)

@@ -124,7 +124,7 @@ def test_the_same_seed_gives_the_same_classifier(search: str) -> None:
 def test_without_a_score_the_prior_of_the_classifier_judges() -> None:
     X, y = features_and_class(oracle_table("mixed"))
     default = bntk.SemiNaiveBayes(search="bsej", prior=0.3, random_state=4).fit(X, y)
-    spelled = bntk.SemiNaiveBayes(search="bsej", prior=0.3, criterion=Accuracy(alpha=0.3, seed=4)).fit(X, y)
+    spelled = bntk.SemiNaiveBayes(search="bsej", prior=0.3, criterion=Accuracy(prior=0.3, seed=4)).fit(X, y)
     assert default.search_.trace[-1].score == spelled.search_.trace[-1].score
     assert default.dag_ == spelled.dag_
 

@@ -61,7 +61,7 @@ def check_run(run: dict[str, Any], table: bntk.Table, tests: list[list[int]]) ->
     for fold, rows in enumerate(tests):
         folds[np.array(rows) - 1] = fold
     target, algorithm = table.names[0 if table.names[0] == "class" else -1], run["alg"]
-    score = Accuracy(folds=folds, target=target, alpha=run["smooth"])
+    score = Accuracy(folds=folds, target=target, prior=run["smooth"])
     evaluator = Recorder(score.evaluator(TableCounter(table)))
     space = space_of(algorithm, table.names, target)
     found = search_of(algorithm, run["epsilon"]).run(evaluator, space)

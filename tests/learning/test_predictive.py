@@ -24,7 +24,7 @@ TWO_WAYS = np.array([FOLDS, FOLDS[::-1] % 2])
 RULES = [
     LOO(TARGET), LOO(TARGET, alpha=0.3), LC(TARGET), LC(TARGET, shuffle=3), CV(FOLDS, target=TARGET),
     CV(TWO_WAYS, target=TARGET, alpha=0.5), CV(4, repeats=2, target=TARGET, seed=5), CV("loo", target=TARGET),
-    Accuracy(FOLDS, target=TARGET), Accuracy(TWO_WAYS, target=TARGET, alpha=2), Accuracy("loo", target=TARGET),
+    Accuracy(FOLDS, target=TARGET), Accuracy(TWO_WAYS, target=TARGET, prior=2), Accuracy("loo", target=TARGET),
     Accuracy(4, repeats=2, target=TARGET, seed=5),
 ]  # fmt: skip
 KINDS = ["no arcs", "naive", "tree", "class with parents", "general"]
@@ -66,10 +66,10 @@ def slow_score(rule, dag, table, weights=None, posterior=ruled_posterior):
     for test, train in parts:
         for i in test:
             if single or isinstance(rule, LC):
-                p = posterior(dag, table, train, i, rule.target, rule.alpha, w)
+                p = posterior(dag, table, train, i, rule.target, rule.pseudo_count, w)
             else:  # of the rows that a weighted row stands for, one is left out
                 rest = np.where(np.arange(table.n_rows) == i, np.maximum(w - 1, 0), w)
-                p = posterior(dag, table, [*train, i] if rest[i] else train, i, rule.target, rule.alpha, rest)
+                p = posterior(dag, table, [*train, i] if rest[i] else train, i, rule.target, rule.pseudo_count, rest)
             if isinstance(rule, Accuracy):
                 right = np.flatnonzero(p >= p.max() * (1 - 1e-9))[0] == y[i]
                 value += right * w[i] / (w[test].sum() * len(parts) if single else w[known].sum())

@@ -12,6 +12,7 @@ from bntk._declared import SCORES
 from bntk.graph.dag import DAG
 from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import Evaluator, Score, by_name
+from bntk.learning.scores.confusion import MI as MI
 from bntk.learning.scores.confusion import ConfusionScore
 from bntk.learning.scores.decomposable import DecomposableScore
 from bntk.learning.scores.explain import ScoreTerms, explain
@@ -20,7 +21,12 @@ from bntk.learning.scores.predictive import PredictiveScore
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 
 if TYPE_CHECKING:  # editors and type checkers see these; a score that is not here works all the same
+    from bntk.learning.scores.confusion import CEN as CEN
+    from bntk.learning.scores.confusion import IM as IM
+    from bntk.learning.scores.confusion import MAE as MAE
+    from bntk.learning.scores.confusion import MCC as MCC
     from bntk.learning.scores.confusion import Accuracy as Accuracy
+    from bntk.learning.scores.confusion import MutualInformation as MutualInformation
     from bntk.learning.scores.decomposable import AIC as AIC
     from bntk.learning.scores.decomposable import BIC as BIC
     from bntk.learning.scores.decomposable import FNML as FNML

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,18 +46,26 @@ class PredictiveScore(Score):
     target : str or None
         The class variable. None is filled in by classifiers; see :meth:`with_target`.
     alpha : float
-        Pseudo-count that is added to each count; above zero.
+        Pseudo-count that is added to each count; above zero. A :class:`ConfusionScore` calls it ``prior``.
     """
 
     target: str | None
-    alpha: float
+
+    #: The field with the pseudo-count.
+    _pseudo_count_field: ClassVar[str] = "alpha"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.alpha, (int, float, np.number)) and LEAST_ALPHA <= self.alpha <= MOST_ALPHA):
+        given = getattr(self, self._pseudo_count_field)
+        if not (isinstance(given, (int, float, np.number)) and LEAST_ALPHA <= given <= MOST_ALPHA):
             raise ValueError(
-                f"alpha must be a number above 0 (from {LEAST_ALPHA:g} to {MOST_ALPHA:g}), not {self.alpha!r}: a "
-                "prediction must not be impossible because some rows were left out"
+                f"{self._pseudo_count_field} must be a number above 0 (from {LEAST_ALPHA:g} to {MOST_ALPHA:g}), not "
+                f"{given!r}: a prediction must not be impossible because some rows were left out"
             )
+
+    @property
+    def pseudo_count(self) -> float:
+        """What is added to each count."""
+        return float(getattr(self, self._pseudo_count_field))
 
     def with_target(self, target: str) -> Self:
         """The same score of another class variable.

@@ -112,6 +112,9 @@ class PredictiveEvaluator(Evaluator):
         self.counter = counter
         self.names = counter.names
         self.target = _target(score, counter)
+        self._class_order = (
+            score.class_order(counter.variables[self.target]) if isinstance(score, ConfusionScore) else None
+        )
         self._arc_weights = checked_arc_weights(arc_weights, len(self.names))
         self._take_rows(_rows(score, counter))
         self._n_evaluated = 0
@@ -133,7 +136,7 @@ class PredictiveEvaluator(Evaluator):
         cards = np.array(counter.cards, dtype=np.int64)
         self._y = y[plan.order].astype(np.uint32)
         self._row_weights = self.score.row_weights(plan, weights[kept])
-        alpha = float(self.score.alpha)
+        alpha = self.score.pseudo_count
         rows = LabelledRows(
             scheme=plan.scheme,
             starts=plan.starts,
@@ -354,8 +357,11 @@ class PredictiveEvaluator(Evaluator):
         pieces = [(part, rows, tasks) for part, rows in enumerate(row_spans) for tasks in task_spans]
         run_parallel(measure, pieces, threads)
         terms.begin_block()
-        totals = out.sum(axis=0)
-        return self.score.values(totals.reshape(n, K, K)) if isinstance(self.score, ConfusionScore) else totals
+        totals: NDArray[np.float64] = out.sum(axis=0)
+        if not isinstance(self.score, ConfusionScore):
+            return totals
+        order = self._class_order
+        return self.score.values(totals.reshape(n, K, K)[:, order][:, :, order])
 
 
 def _target(score: PredictiveScore, counter: Counter) -> int:

@@ -1,4 +1,4 @@
-"""Docstrings of estimators that list all parameters and attributes, also those that a class inherits.
+"""Docstrings of estimators and scores that list all parameters and attributes, also those that a class inherits.
 
 The text of a parameter is written once, in the class that has it (or in one below, where there is more to say), and put
 into the docstrings of the classes that derive from it. Docstrings are those of numpydoc.

@@ -1,0 +1,79 @@
+"""The order of classes, for measures of how far a prediction is from the truth.
+
+The order is the one that was declared (a list of labels, an ordered categorical column, a :class:`Variable` that is
+ordered), else that of numbers. Two classes need no order, since there is only one distance between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.data.coding import CodedColumn
+from bntk.data.table import Table
+from bntk.data.variable import State, Variable, format_states, is_missing, plain_states
+from bntk.errors import DataError
+
+
+def positions_in_order(states: Sequence[State], ordered: bool) -> NDArray[np.intp] | None:
+    """The positions of some states from the lowest to the highest; None where they have no order.
+
+    Examples
+    --------
+    >>> positions_in_order(["low", "medium", "high"], ordered=True).tolist()
+    [0, 1, 2]
+    >>> positions_in_order([3, 10, 1], ordered=False).tolist()
+    [2, 0, 1]
+    >>> positions_in_order(["low", "medium", "high"], ordered=False) is None
+    True
+    """
+    if ordered or len(states) <= 2:
+        return np.arange(len(states))
+    if all(isinstance(state, Real) for state in states):
+        return np.argsort(np.array(states, dtype=np.float64), kind="stable")
+    return None
+
+
+def class_order(variable: Variable, what: str) -> NDArray[np.intp]:
+    """The positions of the states of a class variable, from the lowest class to the highest.
+
+    Parameters
+    ----------
+    variable : Variable
+        The class variable; with more than two states, they must be ordered or numbers.
+    what : str
+        What needs the order, for the message if there is none.
+
+    Examples
+    --------
+    >>> class_order(Variable("harm", ["none", "slight", "fatal"], ordered=True), "MAE").tolist()
+    [0, 1, 2]
+    """
+    order = positions_in_order(variable.states, variable.ordered)
+    if order is None:
+        raise DataError(
+            f"{what} needs ordered classes, but the {variable.n_states} states of {variable.name!r} have no order: "
+            f"{format_states(variable.states)}; declare it, the lowest class first: a pandas column with ordered "
+            f"categories, a polars Enum or Variable({variable.name!r}, [...], ordered=True); or use numbers"
+        )
+    return order
+
+
+def declared_order(column: CodedColumn) -> list[State] | None:
+    """The labels of an ordered column in their order, whether used or not; None if none was declared."""
+    if not column.ordered:
+        return None
+    return plain_states([label for label in column.labels if not is_missing(label)])
+
+
+def one_column(y: Any) -> tuple[str, Any] | None:
+    """The name and the column of a :class:`Table` that is taken as labels, or None for what is no table."""
+    if not isinstance(y, Table):
+        return None
+    if len(y.names) != 1:
+        raise DataError(f"the labels must be one column, but the table has {list(y.names)}: select one of them")
+    return y.coded_columns()[0]
