@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.model_selection import check_cv
 
-from bntk._declared import SCORES
 from bntk.classifiers.base import NetworkClassifier, _rows_of
-from bntk.classifiers.features import ClassColumn
+from bntk.data.class_order import class_order
+from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
+from bntk.learning import confusion
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.priors import Prior
-from bntk.learning.scores import Accuracy, ConfusionScore, Score, by_name
+from bntk.learning.scores import IM, ConfusionScore, Score, by_name
 from bntk.learning.scores.leaving_out import stratified
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import Space
@@ -27,31 +29,39 @@ Floats = NDArray[np.float64]
 
 #: One of so many parts of the rows is held out to choose alpha.
 PARTS = 5
+#: Measures that differ by less are equal.
+EQUAL = 1e-12
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RMCV(NetworkClassifier):
-    """Risk minimisation by cross-validation: any network, found by hill climbing on its confusion matrix (Kelner 2012).
+    """Risk minimisation by cross-validation: any network, by a measure of its confusion matrix (Kelner and Lerner 2012).
 
     The class may have parents and children. Each step adds, deletes or reverses the arc that improves a measure of the
     cross-validated confusion matrix most, and the search ends where no change improves it. Changes that cannot change
     a prediction, such as arcs between features outside the Markov blanket of the class, are never made. The
-    information measure is meant for ordered and for unbalanced classes (Halbersberg and Lerner 2016).
+    information measure is for classes with an order, which also may be unbalanced (Halbersberg and Lerner 2016).
+
+    From the empty structure, which gives all rows the label of the largest class, the search only goes on if some
+    single arc changes labels. If one class has most of the rows, often none does; then use ``start="naive"``.
 
     Parameters
     ----------
     criterion : str or ConfusionScore
-        The measure of the confusion matrix: ``"im"`` (the information measure), ``"accuracy"``, or another score that
-        derives from :class:`bntk.scores.ConfusionScore`. An object is used as it is, with folds, seed and pseudo-count
-        of its own.
+        The measure of the confusion matrix: ``"im"`` (the information measure), ``"accuracy"``, ``"mi"``, ``"mae"``,
+        ``"mcc"``, ``"cen"``, or another score that derives from :class:`bntk.scores.ConfusionScore`. For ``"im"`` and
+        ``"mae"``, more than two classes must be numbers or have a declared order, such as that of ordered categories.
+        An object is used as it is, with folds, seed, pseudo-count and alpha of its own.
     alpha : float or "auto"
         The parameter of the information measure: the larger, the closer it is to accuracy. ``"auto"`` chooses among
         2, ..., M, M² and M³, for M classes: a fifth of the training rows is held out, a network is learned from the
         others with each of these, and the one with the best normalised measure on the rows held out is used for all
         rows; an interrupt (Ctrl-C) ends the choice among those that have been tried. For other criteria and for
         objects it must be 1.
-    cv : int or "loo"
+    cv : int, "loo", ndarray of int, splitter or iterable of splits
         The number of folds, which are stratified; with so few rows, or for ``"loo"``, each row is left out by itself.
+        Or the fold of each row, or a splitter of scikit-learn, or what its ``split`` returns; each row must be left out
+        once.
     start : {"empty", "naive"}, DAG or str
         The structure that the search begins with: without arcs, naive Bayes, or one of your own, such as
         ``"a -> class -> b"``. The class has the name of ``y``, or ``class``.
@@ -82,15 +92,18 @@ class RMCV(NetworkClassifier):
     >>> import bntk
     >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
     >>> X, y = rows.drop(columns="dysp"), rows["dysp"]
-    >>> rmcv = bntk.RMCV(criterion="accuracy").fit(X, y)
+    >>> rmcv = bntk.RMCV(max_parents=2).fit(X, y)
     >>> [step.what for step in rmcv.search_.trace]
+    ['add bronc -> dysp', 'add either -> dysp']
+    >>> rmcv.features_in_use_
+    ['bronc', 'either']
     """
 
     name = "rmcv"
     prior: Prior | str | float = 1.0
     criterion: str | Score = "im"
     alpha: float | str = 1
-    cv: int | str = 5
+    cv: Any = 5
     start: DAG | str = "empty"
     max_parents: int | None = None
     search: str | Search = "hc"
@@ -100,12 +113,30 @@ class RMCV(NetworkClassifier):
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return spaces.general((*features, target), target, max_parents=self.max_parents)
 
+    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None) -> Self:
+        X = self._checked_rows(X, reset=True)
+        labels, weights = self._checked_labels(X, y, sample_weight)
+        folds = _folds(self.cv, labels.codes)
+        if weights is not None and (weights == 0).any():  # folds are of the rows that count
+            there = np.flatnonzero(weights)
+            X, y, labels, weights = _rows_of(X, there), _rows_of(y, there), labels.take(there), weights[there]
+            folds = folds[there] if isinstance(folds, np.ndarray) else folds
+        known = labels.labels if classes is None else np.unique(np.asarray(classes))
+        self.alpha_: float | None = self._given_alpha()
+        if self.alpha == "auto":
+            self.alpha_ = self._best_alpha(X, y, Split(labels.among(known), known, weights, folds, self._seed))
+        self._held_folds = folds
+        try:
+            return super()._fit(X, y, weights, classes)
+        finally:
+            del self._held_folds
+
     def _find_structure(self, counter: TableCounter) -> SearchResult:
         *features, target = counter.names
         seed = self._seed
-        measure = self._measure(self.alpha_, counter.n_rows, seed).with_target(target)
+        score = self._measure(self._held_folds, counter.n_rows, seed).with_target(target)
         space, start = self._space(tuple(features), target), self._start_structure(counter.names, target)
-        return learn_structure(counter, measure, space, self.search, start=start, seed=seed)
+        return learn_structure(counter, score, space, self.search, start=start, seed=seed)
 
     def _start_structure(self, names: tuple[str, ...], target: str) -> DAG:
         """The structure to begin with, over all variables."""
@@ -119,121 +150,118 @@ class RMCV(NetworkClassifier):
             )
         return DAG(names, given.arcs)
 
-    # ---------------------------------------------------------------- the measure
-
-    def _measure(self, alpha: float | None, n_rows: int, seed: int) -> ConfusionScore:
-        """The criterion, in folds of these rows."""
+    def _measure(self, folds: Any, n_rows: int, seed: int) -> ConfusionScore:
+        """The criterion; one that is given by its name has the parameters of the classifier."""
+        score = self._criterion()
         if not isinstance(self.criterion, str):
-            return self._checked(self.criterion)
-        measure = self._checked(_by_name(self.criterion))
-        folds = "loo" if isinstance(self.cv, int) and n_rows <= self.cv else self.cv
-        own: dict[str, Any] = {_pseudo_count_field(measure): self._alpha}
-        if alpha is not None:
-            own[_alpha_field(measure) or ""] = alpha
-        return replace(measure, folds=folds, seed=seed, **own)  # type: ignore[type-var]
+            return score
+        too_few = isinstance(folds, int) and n_rows <= folds
+        score = replace(score, folds="loo" if too_few else folds, prior=self._alpha, seed=seed)
+        return replace(score, alpha=self.alpha_) if isinstance(score, IM) and self.alpha_ is not None else score
 
-    def _checked(self, criterion: Any) -> ConfusionScore:
-        if not isinstance(criterion, ConfusionScore):
+    def _criterion(self) -> ConfusionScore:
+        score = by_name(self.criterion)
+        if not isinstance(score, ConfusionScore):
             raise TypeError(
-                f"RMCV needs a criterion that is a measure of the confusion matrix, not {criterion!r}; "
+                f"RMCV needs a criterion that is a measure of the confusion matrix, not {score!r}; "
                 "BayesNetClassifier(criterion=..., search='hc') takes any score"
             )
-        return criterion
-
-    def _with_alpha(self) -> bool:
-        """Whether ``alpha`` is for the criterion to use; it is refused where it would be ignored."""
-        given = self.criterion
-        if isinstance(given, str) and _alpha_field(self._checked(_by_name(given))):
-            return True
-        if self.alpha != 1:
-            raise ValueError(f"alpha={self.alpha!r} is for criterion='im', not for {given!r}; leave it out")
-        return False
+        return score
 
     # ---------------------------------------------------------------- alpha
 
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None) -> Self:
-        X = self._checked_rows(X, reset=True)
-        labels, weights = self._checked_labels(X, y, sample_weight)
-        self.alpha_: float | None = None
-        if self._with_alpha():
-            self.alpha_ = self._chosen_alpha(X, y, labels, weights) if self.alpha == "auto" else _number(self.alpha)
-        return super()._fit(X, y, sample_weight, classes)
+    def _given_alpha(self) -> float | None:
+        """The parameter of the information measure as it is given; where it would be ignored it is refused."""
+        score = self._criterion()
+        if isinstance(self.criterion, str) and isinstance(score, IM):
+            if isinstance(self.alpha, str) and self.alpha != "auto":
+                raise ValueError(f"alpha must be a number above 0 or 'auto', not {self.alpha!r}")
+            return None if isinstance(self.alpha, str) else float(self.alpha)
+        if self.alpha != 1:
+            raise ValueError(f"alpha={self.alpha!r} is for criterion='im', not for {self.criterion!r}; leave it out")
+        return float(score.alpha) if isinstance(score, IM) else None
 
-    def _chosen_alpha(self, X: Any, y: Any, labels: ClassColumn, weights: Floats | None) -> float:
+    def _best_alpha(self, X: Any, y: Any, split: Split) -> float:
         """The candidate with the best normalised measure on rows that were not learned from; of equals the least."""
-        M, seed = len(labels.labels), self._seed
+        M = len(split.classes)
         if M == 1:
             return 1.0
-        weights = np.ones(len(labels)) if weights is None else weights
-        there = np.flatnonzero(weights)
-        if len(there) < PARTS:
-            raise DataError(f"alpha='auto' holds out a fifth of the rows, and needs {PARTS} or more, not {len(there)}")
-        parts = stratified(labels.codes[there], PARTS, 1, seed)[0]
-        held, learned = there[parts == 0], there[parts != 0]
+        held, learned = split.rows()
         best, chosen = -np.inf, 1.0
         for alpha in sorted({*range(2, M + 1), M**2, M**3}):
-            model = clone(self).set_params(alpha=alpha, random_state=seed)
-            model._fit(_rows_of(X, learned), _rows_of(y, learned), weights[learned], labels.labels)
+            folds = split.folds[learned] if isinstance(split.folds, np.ndarray) else split.folds
+            model = clone(self).set_params(alpha=alpha, cv=folds, random_state=split.seed)
+            model._fit(_rows_of(X, learned), _rows_of(y, learned), split.weights_of(learned), split.classes)
             found = np.argmax(model.predict_log_proba(_rows_of(X, held)), axis=1)
-            confusion = np.zeros((M, M))
-            np.add.at(confusion, (labels.codes[held], found), weights[held])
-            value = _normalized_information(confusion, alpha)
-            best, chosen = (value, float(alpha)) if value > best + 1e-12 else (best, chosen)
+            value = split.normalized_measure(held, found, model._class_variable, alpha)
+            best, chosen = (value, float(alpha)) if value > best + EQUAL else (best, chosen)
             if model.search_.interrupted:
                 break
         return chosen
 
 
-def _number(alpha: Any) -> float:
-    if isinstance(alpha, (bool, str)) or not np.isscalar(alpha) or not 0 < float(alpha) < np.inf:
-        raise ValueError(f"alpha must be a number above 0 or 'auto', not {alpha!r}")
-    return float(alpha)
+class Split(NamedTuple):
+    """Rows, by their classes, of which a fifth is held out.
+
+    Attributes
+    ----------
+    codes : ndarray of int
+        The class of each row.
+    classes : ndarray
+        All classes, sorted.
+    weights : ndarray, optional
+        The weight of each row.
+    folds : int, str or ndarray
+        How the rows are divided into folds.
+    seed : int
+    """
+
+    codes: NDArray[np.int64]
+    classes: NDArray[Any]
+    weights: Floats | None
+    folds: Any
+    seed: int
+
+    def rows(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The rows that are held out, a fifth of each class, and the others."""
+        if len(self.codes) < PARTS:
+            raise DataError(
+                f"alpha='auto' holds out a fifth of the rows, and needs {PARTS} or more, not {len(self.codes)}"
+            )
+        part = stratified(self.codes, PARTS, 1, self.seed)[0]
+        return np.flatnonzero(part == 0), np.flatnonzero(part)
+
+    def weights_of(self, rows: NDArray[np.intp]) -> Floats | None:
+        """The weights of some of the rows."""
+        return None if self.weights is None else self.weights[rows]
+
+    def normalized_measure(
+        self, rows: NDArray[np.intp], found: NDArray[np.intp], variable: Variable, alpha: float
+    ) -> float:
+        """(max - IM_alpha) / (max - min) of the classes ``found`` for some of the rows: 1 is best."""
+        M, weights = len(self.classes), self.weights_of(rows)
+        counts = np.zeros((M, M))
+        np.add.at(counts, (self.codes[rows], found), 1.0 if weights is None else weights)
+        states = np.array([variable.states.index(label) for label in self.classes.tolist()])  # of the sorted classes
+        order = np.argsort(states)[class_order(variable, "IM")]
+        least, most = confusion.information_measure_bounds(M, alpha)
+        value = confusion.information_measure(counts[np.ix_(order, order)] / counts.sum(), alpha)
+        return float((most - value) / (most - least))
 
 
-# ---- what is replaced once the information measure is among the scores -----------------------------------------------
-
-
-@dataclass(frozen=True)
-class _InformationMeasure(Accuracy):
-    """The information measure with the sign changed, so that more is better."""
-
-    weight: float = 1.0
-
-    def values(self, confusions: Floats) -> Floats:
-        """-IM of each confusion matrix."""
-        return -_information(confusions, self.weight)
-
-
-def _by_name(name: str) -> Score:
-    return _InformationMeasure() if name == "im" and "im" not in SCORES else by_name(name)
-
-
-def _alpha_field(measure: ConfusionScore) -> str | None:
-    """The field with the parameter of the information measure."""
-    names = {field.name for field in fields(measure)}  # type: ignore[arg-type]
-    if isinstance(measure, _InformationMeasure):
-        return "weight"
-    return "alpha" if {"alpha", "prior"} <= names else None
-
-
-def _pseudo_count_field(measure: ConfusionScore) -> str:
-    names = {field.name for field in fields(measure)}  # type: ignore[arg-type]
-    return "prior" if "prior" in names else "alpha"
-
-
-def _information(confusions: Floats, alpha: float) -> Floats:
-    """IM_alpha = sum_xy P(x, y) (-log(alpha P(x, y) / (P(x) P(y))) + log(1 + alpha |x - y|)) of each matrix (eq. 1)."""
-    P = confusions / confusions.sum(axis=(-2, -1), keepdims=True)
-    independent = P.sum(axis=-1, keepdims=True) * P.sum(axis=-2, keepdims=True)
-    ratio = np.divide(P, independent, out=np.ones_like(P), where=P > 0)
-    place = np.arange(P.shape[-1])
-    severity = np.log1p(alpha * np.abs(place[:, None] - place))
-    value: Floats = (P * (severity - np.log(alpha * ratio))).sum(axis=(-2, -1))
-    return value
-
-
-def _normalized_information(confusion: Floats, alpha: float) -> float:
-    """(max - IM_alpha) / (max - min), with min = -log(alpha M) and max = log((1 + alpha (M - 1)) / alpha)."""
-    M = len(confusion)
-    least, most = -np.log(alpha * M), np.log((1 + alpha * (M - 1)) / alpha)
-    return float((most - _information(confusion, alpha)) / (most - least))
+def _folds(cv: Any, codes: NDArray[np.int64]) -> Any:
+    """The number of folds, ``"loo"``, or the fold of each row; ``codes`` are the classes of the rows."""
+    if isinstance(cv, (int, np.integer, str)):
+        return cv
+    if isinstance(cv, np.ndarray) and cv.ndim == 1:
+        if len(cv) != len(codes):
+            raise ValueError(f"cv has the fold of {len(cv):,} rows, but there are {len(codes):,}")
+        return cv
+    folds, n_rows = np.full(len(codes), -1), len(codes)
+    for fold, (learned, left_out) in enumerate(check_cv(cv).split(np.empty((n_rows, 0)), codes)):
+        if len(learned) + len(left_out) != n_rows or (folds[left_out] >= 0).any():
+            raise ValueError("cv must leave out each row once, and learn from all rows that are not left out")
+        folds[left_out] = fold
+    if (folds < 0).any():
+        raise ValueError(f"cv must leave out each row once, but row {np.argmin(folds)} is never left out")
+    return folds
