@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -27,8 +27,10 @@ from bntk.classifiers.features import ClassColumn, Features, Rows
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
+from bntk.data.class_order import declared_order
+from bntk.data.columns import code_column
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import Variable, is_missing
+from bntk.data.variable import State, Variable, format_states, is_missing
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
@@ -181,7 +183,11 @@ class BayesClassifier(RowReader):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The class labels, sorted.
+        The class labels, sorted; the order of probabilities, costs and ``class_prior``.
+    class_order_ : ndarray of shape (n_classes,)
+        The class labels in the order that ``y`` declares, the lowest first: that of ordered categories (pandas), an
+        Enum (polars) or an ordered variable (:class:`bntk.Table`). The same as ``classes_`` where none is declared. The
+        states of the class variable in ``network_`` are in this order.
     features_ : Features
         How columns become features: their states and cut points.
     n_features_in_ : int
@@ -230,7 +236,8 @@ class BayesClassifier(RowReader):
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
             Missing values are allowed, see ``missing``.
         y : array_like of shape (n_rows,)
-            Labels of any type; none may be missing.
+            Labels of any type; none may be missing. The order that ordered categories declare is kept, see
+            ``class_order_``.
         sample_weight : array_like of shape (n_rows,), optional
             One non-negative number per row; a row of weight 0 is ignored, and one of weight 2 counts as two rows.
         """
@@ -257,7 +264,12 @@ class BayesClassifier(RowReader):
                 raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
             X = self._checked_rows(X, reset=False)
             labels, weights = self._checked_labels(X, y, sample_weight)
-            rows, codes = self.features_.read(X, self.unseen), labels.among(self.classes_)
+            if labels.order is not None and self._ordered_classes(labels.order) != list(self._class_variable.states):
+                raise ValueError(
+                    f"y declares the order {format_states(labels.order)} of the classes, but in the first call it was "
+                    f"{format_states(self._class_variable.states)}"
+                )
+            rows, codes = self.features_.read(X, self.unseen), self._sorted_states[labels.among(self.classes_)]
             more = [density.updated(rows.numbers, codes, weights) for density in self.densities_]
             self._add(self._counter(rows, codes, weights))
             self.densities_: tuple[Density, ...] = tuple(more)
@@ -278,7 +290,10 @@ class BayesClassifier(RowReader):
         self.features_, rows = Features.learn(
             X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state"
         )
-        self._class_variable = Variable(_class_name(y, self.features_.names), self.classes_.tolist())
+        order = labels.order if classes is None else declared_order(code_column("classes", classes)) or labels.order
+        states = self.classes_.tolist() if order is None else self._ordered_classes(order)
+        self._class_variable = Variable(_class_name(y, self.features_.names), states, ordered=order is not None)
+        codes = self._sorted_states[codes]
         self._learn(self._counter(rows, codes, weights))
         self.densities_ = ()
         if self.features_.continuous:
@@ -293,6 +308,28 @@ class BayesClassifier(RowReader):
         both = np.empty((len(variables), len(codes)), dtype=code_dtype(variables))
         both[:-1], both[-1] = rows.table.codes, codes
         return TableCounter(Table._make(both, variables), weights)
+
+    def _ordered_classes(self, order: Sequence[State]) -> list[State]:
+        """The classes in a declared order, which may have others, too."""
+        classes = self.classes_.tolist()
+        unknown = [label for label in classes if label not in order]
+        if unknown:
+            raise ValueError(
+                f"the class {unknown[0]!r} is not in the declared order of the classes, {format_states(order)}; declare"
+                " all of them"
+            )
+        return [label for label in order if label in classes]
+
+    @property
+    def _sorted_states(self) -> NDArray[np.intp]:
+        """The state of the class variable that each of ``classes_`` is.
+
+        Whatever is learned has the classes in the order of the states of their variable, the declared one. What users
+        give and get has them in the order of ``classes_``, as scikit-learn's scorers assume.
+        """
+        if not self._class_variable.ordered:
+            return np.arange(len(self.classes_))
+        return np.array([self._class_variable.code(label) for label in self.classes_.tolist()], dtype=np.intp)
 
     def _with_class_prior(self, cpt: CPT) -> CPT:
         """The class's table with the probabilities that ``class_prior`` sets, and the counts it has."""
@@ -309,7 +346,8 @@ class BayesClassifier(RowReader):
             raise ValueError(
                 f"class_prior cannot be given for a class with parents ({', '.join(v.name for v in cpt.parents)})"
             )
-        return CPT._trusted(cpt.child, values / values.sum(), (), cpt.counts)
+        by_state = values[np.argsort(self._sorted_states)]
+        return CPT._trusted(cpt.child, by_state / by_state.sum(), (), cpt.counts)
 
     @property
     def _prior(self) -> Prior:
@@ -328,12 +366,20 @@ class BayesClassifier(RowReader):
         check_is_fitted(self)
         return self._class_variable.name
 
+    @property
+    def class_order_(self) -> NDArray[Any]:
+        """The class labels in the order that ``y`` declares, the lowest first; by default that of ``classes_``."""
+        check_is_fitted(self)
+        return self.classes_[np.argsort(self._sorted_states)]
+
     def _restore(self) -> None:
         super()._restore()
         self._check_columns(self.features_.names)
         if not np.array_equal(np.unique(self.classes_), self.classes_) or not len(self.classes_):
             raise DataError("the classes are not sorted, or one is there twice")
-        if self._class_variable != Variable(self._class_variable.name, self.classes_.tolist()):
+        variable, place = self._class_variable, {label: k for k, label in enumerate(self.classes_.tolist())}
+        states = sorted(variable.states, key=lambda s: place.get(s, -1)) if variable.ordered else variable.states
+        if Variable(variable.name, states) != Variable(variable.name, place):
             raise DataError(f"the states of the class variable are not the classes {self.classes_.tolist()[:8]}")
         if self._class_variable.name in self.features_.names:
             raise DataError(f"{self._class_variable.name!r} is both a feature and the class")
@@ -347,14 +393,18 @@ class BayesClassifier(RowReader):
         Missing values are summed out. Where numbers are modelled by densities it is a log density.
         """
         with using_threads(self.n_jobs):
-            rows = self._read(X)
-            return self._log_scores(rows.table) + self._log_densities(rows)
+            return self._class_scores(X)
+
+    def _class_scores(self, X: Any) -> Floats:
+        """The log joint in the order of ``classes_``."""
+        rows = self._read(X)
+        scores: Floats = self._log_scores(rows.table) + self._log_densities(rows)
+        return scores[:, self._sorted_states] if self._class_variable.ordered else scores
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The log of the probability of each class in each row, shape (n_rows, n_classes)."""
         with using_threads(self.n_jobs):
-            rows = self._read(X)
-            scores = self._log_scores(rows.table) + self._log_densities(rows)
+            scores = self._class_scores(X)
         top = scores.max(axis=1, keepdims=True)
         impossible = ~np.isfinite(top[:, 0])
         if impossible.any():  # a row that no class can explain says nothing about the class
@@ -578,7 +628,7 @@ def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
 
 def _class_name(y: Any, features: tuple[str, ...]) -> str:
     """The name of y where it has one, else ``class``."""
-    name = getattr(y, "name", None)
+    name = y.names[0] if isinstance(y, Table) else getattr(y, "name", None)
     name = name if isinstance(name, str) and name.strip() else "class"
     while name in features:
         name += "_"

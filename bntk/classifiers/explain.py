@@ -53,19 +53,21 @@ def explain_row(classifier: BayesClassifier, X: Any, of: Any = None, against: An
     others = [line for line in others if abs(line[2]) > NOTHING]
     others.sort(key=lambda line: -abs(line[2]))
     names, states, values = zip(first, *others, strict=True)
-    index = pd.Index(names, name=f"{classifier.classes_[of_code]} against {classifier.classes_[against_code]}")
+    classes = classifier.class_order_
+    index = pd.Index(names, name=f"{classes[of_code]} against {classes[against_code]}")
     return pd.DataFrame({"state": pd.Series(states, index=index, dtype=object), "log_odds": values}, index=index)
 
 
 def _two_classes(classifier: BayesClassifier, total: Floats, of: Any, against: Any) -> tuple[int, int]:
     """Positions of the two classes; those that are not named are the most probable ones."""
-    classes = classifier.classes_.tolist()
+    classes = classifier.class_order_.tolist()
     if len(classes) < 2:
         raise DataError(f"there is only one class, {classes[0]!r}, so that there are no odds to explain")
     for label in (of, against):
         if label is not None and label not in classes:
             raise UnknownNameError(f"there is no class {label!r}; the classes are {classes}")
-    ranked = np.argsort(-total, kind="stable").tolist()
+    tried = classifier._sorted_states  # of equally probable classes, predict takes the first of ``classes_``
+    ranked = tried[np.argsort(-total[tried], kind="stable")].tolist()
     first = ranked[0 if against is None or classes.index(against) != ranked[0] else 1]
     of_code = first if of is None else classes.index(of)
     against_code = next(c for c in ranked if c != of_code) if against is None else classes.index(against)

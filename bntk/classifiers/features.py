@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from bntk.data.class_order import declared_order, label_column
 from bntk.data.coding import CodedColumn, check_column_names, codes_in_use
 from bntk.data.columns import code_column, columns_of_frame, numbers_of
 from bntk.data.cuts import checked_cuts, code_columns, interval_names, learn_cuts
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import Variable, format_states, is_missing, plain_state
+from bntk.data.variable import State, Variable, format_states, is_missing, plain_state
 from bntk.errors import DataError
 
 #: Ways to cut numbers into intervals.
@@ -251,14 +252,18 @@ class ClassColumn:
         Sorted and distinct; each occurs in some row.
     codes : ndarray of int
         The position of each row's label.
+    order : list, optional
+        The order of the labels that the column declares, with those that do not occur; None where it declares none.
     """
 
-    def __init__(self, labels: NDArray[Any], codes: Codes) -> None:
-        self.labels, self.codes = labels, codes
+    def __init__(self, labels: NDArray[Any], codes: Codes, order: list[State] | None = None) -> None:
+        self.labels, self.codes, self.order = labels, codes, order
 
     @classmethod
     def read(cls, y: Any) -> ClassColumn:
-        """Read ``y``: a list, an array, or a series of pandas, polars or pyarrow; no label may be missing.
+        """Read ``y``: a list, an array, a series of pandas, polars or pyarrow, or a table of one column.
+
+        No label may be missing. Ordered categories, a polars Enum and an ordered variable declare an order.
 
         Examples
         --------
@@ -266,9 +271,7 @@ class ClassColumn:
         >>> column.labels.tolist(), column.codes.tolist()
         (['no', 'yes'], [1, 0, 1])
         """
-        column = y if _is_series(y) else column_or_1d(y, warn=True)
-        first = column.iloc[:1] if hasattr(column, "iloc") else column[:1]
-        coded = code_column("y", column)
+        coded, first = _coded_labels(y)
         used = [code for code in codes_in_use(coded, seen=True) if not is_missing(coded.labels[code])]
         _refuse_missing(coded, used)
         labels = _as_array([coded.labels[code] for code in used], np.asarray(first).dtype)
@@ -280,13 +283,13 @@ class ClassColumn:
         lookup = np.zeros(len(coded.labels) + 1, dtype=np.int64)
         lookup[used] = places
         _warn_of_many(len(labels), len(coded.codes))
-        return cls(labels, np.take(lookup, coded.codes, mode="wrap"))
+        return cls(labels, np.take(lookup, coded.codes, mode="wrap"), declared_order(coded))
 
     def take(self, rows: NDArray[np.intp]) -> ClassColumn:
         """The labels of some of the rows."""
         codes = self.codes[rows]
         used, codes = np.unique(codes, return_inverse=True)
-        return ClassColumn(self.labels[used], codes)
+        return ClassColumn(self.labels[used], codes, self.order)
 
     def among(self, classes: NDArray[Any]) -> Codes:
         """The position of each row's label in a sorted array of labels; a label that it lacks is refused."""
@@ -304,11 +307,19 @@ class ClassColumn:
         return len(self.codes)
 
 
+def _coded_labels(y: Any) -> tuple[CodedColumn, Any]:
+    """``y`` as labels and codes, and its first row, which has the type of the column."""
+    if isinstance(y, Table):
+        return label_column("y", y), y.take([0]).to_pandas() if y.n_rows else ()
+    column = y if _is_series(y) else column_or_1d(y, warn=True)
+    return code_column("y", column), column.iloc[:1] if hasattr(column, "iloc") else column[:1]
+
+
 def _is_series(y: Any) -> bool:
     """Whether ``y`` is one column of a library that has a quicker way to code it than to make an array of it."""
     import narwhals as nw
 
-    if nw.dependencies.is_into_series(y):
+    if nw.dependencies.is_into_series(y) or type(y).__name__ == "Categorical":
         return True
     return type(y).__module__.partition(".")[0] == "pyarrow" and hasattr(y, "dictionary_encode")
 

@@ -8,6 +8,7 @@ import warnings
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-METRICS = ("accuracy", "balanced-accuracy", "f1", "mcc", "kappa", "auc", "log-loss", "brier")
+METRICS = ("accuracy", "balanced-accuracy", "f1", "mcc", "kappa", "auc", "log-loss", "brier", "im", "cen", "mae")
+ORDINAL_METRICS = ("im", "mae")
 MULTI_METRICS = ("global-accuracy", "mean-accuracy", "jaccard", "f1-macro", "f1-micro")
 
 
@@ -131,7 +133,7 @@ def cross_validate(
 
     outcomes = {name: Outcome(name, {metric: [] for metric in metrics}) for name in models}
     bar = tqdm(total=len(models) * len(splits), unit="fit", disable=not shows_progress(options), leave=False)
-    X, Y = training.X, training.Y
+    X, Y, classes = training.X, training.Y, _classes(training, metrics)
     with bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenStateWarning)  # a rare state may be in one fold only
         for train, test in splits:
@@ -141,7 +143,7 @@ def cross_validate(
                 started = time.perf_counter()
                 learner.fit(X.iloc[train], Y.iloc[train])
                 learned = time.perf_counter()
-                measured = _measured(learner, X.iloc[test], Y.iloc[test], metrics)
+                measured = _measured(learner, X.iloc[test], Y.iloc[test], metrics, classes)
                 outcome.fit_seconds.append(learned - started)
                 outcome.predict_seconds.append(time.perf_counter() - learned)
                 for metric, value in measured.items():
@@ -150,7 +152,20 @@ def cross_validate(
     return list(outcomes.values())
 
 
-def _measured(classifier: Any, X: Any, Y: Any, metrics: Sequence[str]) -> dict[str, float]:
+def _classes(training: Training, metrics: Sequence[str]) -> list[Any]:
+    """All classes, in their order if a measure needs it; for several class variables none."""
+    if training.several:
+        return []
+    from bntk.data.class_order import class_order
+
+    variable = training.data.table(training.targets).variables[0]
+    needed = [metric for metric in metrics if metric in ORDINAL_METRICS]
+    order = class_order(variable, f"--metrics {needed[0]}") if needed else range(variable.n_states)
+    return [variable.states[place] for place in order]
+
+
+def _measured(classifier: Any, X: Any, Y: Any, metrics: Sequence[str], classes: list[Any]) -> dict[str, float]:
+    """The measures of predictions; ``classes`` are all classes, whether they are in the rows or not."""
     said = classifier.predict(X)
     if set(metrics) <= set(MULTI_METRICS):
         from bntk.evaluation import f1, global_accuracy, jaccard, mean_accuracy
@@ -165,12 +180,17 @@ def _measured(classifier: Any, X: Any, Y: Any, metrics: Sequence[str]) -> dict[s
         return {metric: float(measures[metric](Y, said)) for metric in metrics}
     from sklearn import metrics as of_labels
 
+    from bntk.evaluation import confusion_entropy, information_measure, mean_absolute_error
+
     by_label = {
         "accuracy": of_labels.accuracy_score,
         "balanced-accuracy": of_labels.balanced_accuracy_score,
         "f1": lambda true, found: of_labels.f1_score(true, found, average="macro"),
         "mcc": of_labels.matthews_corrcoef,
         "kappa": of_labels.cohen_kappa_score,
+        "im": partial(information_measure, labels=classes),
+        "cen": partial(confusion_entropy, labels=classes),
+        "mae": partial(mean_absolute_error, labels=classes),
     }
     by_probability = {"log-loss": _log_loss, "auc": _auc, "brier": _brier}
     proba: Any = classifier.predict_proba(X) if set(metrics) & set(by_probability) else None

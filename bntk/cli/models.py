@@ -148,11 +148,11 @@ def _kind(spec: ModelSpec, choices: Declared) -> Any:
 
 
 def targets_of(classifier: Any) -> dict[str, list[Any]]:
-    """The class variables of a fitted classifier, and their labels."""
+    """The class variables of a fitted classifier, and their labels, of one class variable in their declared order."""
     labels = getattr(classifier, "labels_", None)
     if labels is not None:
         return {name: list(of) for name, of in zip(labels.names, (c.tolist() for c in labels.classes), strict=True)}
-    return {classifier._class_variable.name: classifier.classes_.tolist()}
+    return {classifier.target_name_: classifier.class_order_.tolist()}
 
 
 def features_of(classifier: Any) -> list[str]:

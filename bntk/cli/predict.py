@@ -82,9 +82,11 @@ def _by_classifier(classifier: Any, data: Data, options: Namespace) -> list[Answ
     X = X[features]
     if len(classes) == 1:
         [(target, states)] = classes.items()
-        costs = _costs(options.costs, states)
+        known = sorted(states)  # the order of costs and probabilities; the states may have a declared one
+        costs = _costs(options.costs, known)
         found = classifier.predict(X) if costs is None else classifier.predict(X, costs=costs)
-        return [Answer(target, states, np.asarray(found).ravel().tolist(), _first(classifier.predict_proba(X)))]
+        probabilities = _first(classifier.predict_proba(X))[:, [known.index(state) for state in states]]
+        return [Answer(target, states, np.asarray(found).ravel().tolist(), probabilities)]
     if options.costs:
         raise UsageError("--costs is for models with one class")
     found = np.asarray(classifier.predict(X))

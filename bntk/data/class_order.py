@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.data.coding import CodedColumn
+from bntk.data.columns import code_column
 from bntk.data.table import Table
 from bntk.data.variable import State, Variable, format_states, is_missing, plain_states
 from bntk.errors import DataError
@@ -70,10 +71,20 @@ def declared_order(column: CodedColumn) -> list[State] | None:
     return plain_states([label for label in column.labels if not is_missing(label)])
 
 
-def one_column(y: Any) -> tuple[str, Any] | None:
-    """The name and the column of a :class:`Table` that is taken as labels, or None for what is no table."""
+def label_column(name: str, y: Any) -> CodedColumn:
+    """Labels of any kind, coded: a list, an array, a series, or a :class:`Table` of one column."""
     if not isinstance(y, Table):
-        return None
+        return code_column(name, y)
     if len(y.names) != 1:
-        raise DataError(f"the labels must be one column, but the table has {list(y.names)}: select one of them")
-    return y.coded_columns()[0]
+        raise DataError(f"{name} must be one column of labels, but the table has {list(y.names)}: select one of them")
+    return y.coded_columns()[0][1]
+
+
+def common_order(y_true: CodedColumn, y_pred: CodedColumn) -> list[State] | None:
+    """The order that true or predicted labels declare; None where neither does, and refused if they differ."""
+    true, predicted = declared_order(y_true), declared_order(y_pred)
+    if true is not None and predicted is not None and true != predicted:
+        raise DataError(
+            f"y_true has the ordered categories {format_states(true)}, but y_pred has {format_states(predicted)}"
+        )
+    return predicted if true is None else true

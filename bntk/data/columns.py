@@ -269,7 +269,7 @@ def code_polars(name: str, series: Any) -> CodedColumn:
     if dtype.is_nested() or dtype == pl.Object:
         raise nested_values(name, series.to_list()[0] if len(series) else dtype)
     if isinstance(dtype, pl.Enum):
-        return CodedColumn(name, *_code_enum(series), declared=True)
+        return CodedColumn(name, *_code_enum(series), declared=True, ordered=True)
     if dtype == pl.String:  # an Enum of the values seen looks up each cell once
         return CodedColumn(name, *_code_enum(series.cast(pl.Enum(series.unique().drop_nulls()))), all_used=True)
     if dtype == pl.Categorical:  # its categories belong to a pool shared with other columns

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bntk.data.class_order import declared_order, one_column, positions_in_order
+from bntk.data.class_order import common_order, label_column, positions_in_order
 from bntk.data.coding import CodedColumn, codes_in_use
-from bntk.data.columns import code_column
 from bntk.data.variable import State, Variable, format_states, is_missing, natural_order, plain_state
 from bntk.errors import DataError
 from bntk.learning import confusion
@@ -172,7 +171,7 @@ def _shares(
 
     ``needs_order`` is the measure that needs an order, if any.
     """
-    true, predicted = _column("y_true", y_true), _column("y_pred", y_pred)
+    true, predicted = label_column("y_true", y_true), label_column("y_pred", y_pred)
     if len(true.codes) != len(predicted.codes):
         raise DataError(f"y_true has {len(true.codes):,} rows, but y_pred has {len(predicted.codes):,}")
     if not len(true.codes):
@@ -185,31 +184,21 @@ def _shares(
     return np.asarray(counts / counts.sum(), dtype=np.float64)
 
 
-def _column(name: str, y: Any) -> CodedColumn:
-    """Labels of any kind, coded; a table must have one column."""
-    given = one_column(y)
-    return code_column(name, y) if given is None else given[1]
-
-
 def _classes(true: CodedColumn, predicted: CodedColumn, labels: Sequence[Any] | None, needs_order: str) -> Variable:
     """The classes in their order, as the states of a variable."""
     if labels is not None:
         return Variable("labels", list(labels))
-    orders = [order for column in (true, predicted) if (order := declared_order(column)) is not None]
-    if len(orders) == 2 and orders[0] != orders[1]:
-        raise DataError(
-            f"y_true has the ordered categories {format_states(orders[0])}, but y_pred has {format_states(orders[1])}"
-        )
-    if orders:
-        return Variable("the ordered categories", orders[0])
+    order = common_order(true, predicted)
+    if order is not None:
+        return Variable("the ordered categories", order)
     seen = natural_order(dict.fromkeys([*_labels_in_use(true), *_labels_in_use(predicted)]))
-    order = positions_in_order(seen, ordered=not needs_order)
-    if order is None:
+    places = positions_in_order(seen, ordered=not needs_order)
+    if places is None:
         raise DataError(
             f"{needs_order} needs the order of the classes, and {format_states(seen)} have none: give all classes as "
             "labels=[...], the lowest first, or give ordered categories or numbers"
         )
-    return Variable("the labels", [seen[place] for place in order])
+    return Variable("the labels", [seen[place] for place in places])
 
 
 def _labels_in_use(column: CodedColumn) -> list[State]:
@@ -225,8 +214,7 @@ def _codes(column: CodedColumn, classes: Variable) -> NDArray[np.int64]:
     codes = np.take(lookup, column.codes.astype(np.intp), mode="wrap")
     wrong = np.flatnonzero(codes < 0)
     if wrong.size:
-        code = int(column.codes[wrong[0]])
-        label = plain_state(column.labels[code]) if 0 <= code < len(column.labels) else None
+        label = plain_state([*column.labels, None][int(column.codes[wrong[0]])])
         if is_missing(label):
             raise DataError(f"{column.name}: the label in row {wrong[0]} is missing; leave such rows out")
         raise DataError(

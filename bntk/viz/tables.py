@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT
+from bntk.data.class_order import common_order, label_column
 from bntk.data.variable import state_text
 from bntk.errors import DataError
 from bntk.viz import style
@@ -115,7 +116,7 @@ def plot_confusion(
     y_true, y_pred : array_like of shape (n_rows,)
         The true and the predicted labels.
     labels : sequence, optional
-        The classes, in this order; by default all that occur, sorted.
+        The classes, in this order; by default those of ordered categories, else all that occur, sorted.
     normalize : {None, "true", "pred", "all"}
         Cells are counts, or shares of their row, of their column, or of all rows. Colours are shares of the row by
         default, so that a rare class is as visible as a frequent one.
@@ -132,7 +133,7 @@ def plot_confusion(
     --------
     >>> axes = plot_confusion(["a", "b", "b", "a"], ["a", "b", "a", "a"])
     """
-    classes, counts = _confusion(np.asarray(y_true), np.asarray(y_pred), labels)
+    classes, counts = _confusion(y_true, y_pred, labels)
     shares = _shares(counts, "true" if normalize is None else normalize)
     texts = [one_line(state_text(c), 18) for c in classes]
     n = len(classes)
@@ -156,14 +157,17 @@ def plot_confusion(
 
 
 def _confusion(
-    truth: NDArray[Any], found: NDArray[Any], labels: Sequence[Any] | None
+    y_true: ArrayLike, y_pred: ArrayLike, labels: Sequence[Any] | None
 ) -> tuple[list[Any], NDArray[np.int64]]:
+    truth, found = np.asarray(y_true), np.asarray(y_pred)
     if truth.ndim != 1 or truth.shape != found.shape:
         raise DataError(f"y_true and y_pred must be rows of labels of one length; got {truth.shape} and {found.shape}")
     if not truth.size:
         raise DataError("y_true is empty; there is nothing to count")
     pairs = [x.tolist() for x in (truth, found)]
     seen = set(pairs[0]) | set(pairs[1])
+    if labels is None:
+        labels = common_order(label_column("y_true", y_true), label_column("y_pred", y_pred))
     if labels is None:
         classes = sorted(seen) if len({type(x) for x in seen}) == 1 else sorted(seen, key=str)
     else:
