@@ -11,8 +11,6 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from bntk.classifiers.base import NetworkClassifier, _rows_of
-from bntk.data.class_order import class_order
-from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning import confusion
@@ -35,7 +33,7 @@ EQUAL = 1e-12
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RMCV(NetworkClassifier):
-    """Risk minimisation by cross-validation: any network, by a measure of its confusion matrix (Kelner and Lerner 2012).
+    """Risk minimisation by cross-validation: any network, by a measure of its confusions (Kelner and Lerner 2012).
 
     The class may have parents and children. Each step adds, deletes or reverses the arc that improves a measure of the
     cross-validated confusion matrix most, and the search ends where no change improves it. Changes that cannot change
@@ -193,7 +191,7 @@ class RMCV(NetworkClassifier):
             model = clone(self).set_params(alpha=alpha, cv=folds, random_state=split.seed)
             model._fit(_rows_of(X, learned), _rows_of(y, learned), split.weights_of(learned), split.classes)
             found = np.argmax(model.predict_log_proba(_rows_of(X, held)), axis=1)
-            value = split.normalized_measure(held, found, model._class_variable, alpha)
+            value = split.normalized_measure(held, found, model._sorted_states, alpha)
             best, chosen = (value, float(alpha)) if value > best + EQUAL else (best, chosen)
             if model.search_.interrupted:
                 break
@@ -236,16 +234,17 @@ class Split(NamedTuple):
         return None if self.weights is None else self.weights[rows]
 
     def normalized_measure(
-        self, rows: NDArray[np.intp], found: NDArray[np.intp], variable: Variable, alpha: float
+        self, rows: NDArray[np.intp], found: NDArray[np.intp], place: NDArray[np.intp], alpha: float
     ) -> float:
-        """(max - IM_alpha) / (max - min) of the classes ``found`` for some of the rows: 1 is best."""
+        """(max - IM_alpha) / (max - min) of the classes ``found`` for some of the rows: 1 is best.
+
+        ``place`` is that of each of the sorted classes in their order.
+        """
         M, weights = len(self.classes), self.weights_of(rows)
         counts = np.zeros((M, M))
-        np.add.at(counts, (self.codes[rows], found), 1.0 if weights is None else weights)
-        states = np.array([variable.states.index(label) for label in self.classes.tolist()])  # of the sorted classes
-        order = np.argsort(states)[class_order(variable, "IM")]
+        np.add.at(counts, (place[self.codes[rows]], place[found]), 1.0 if weights is None else weights)
         least, most = confusion.information_measure_bounds(M, alpha)
-        value = confusion.information_measure(counts[np.ix_(order, order)] / counts.sum(), alpha)
+        value = confusion.information_measure(counts / counts.sum(), alpha)
         return float((most - value) / (most - least))
 
 

@@ -19,6 +19,7 @@ from bntk.errors import DataError, SpaceError
 from bntk.learning.counts import TableCounter
 from bntk.learning.moves import Move
 from bntk.learning.scores import IM, Accuracy, PredictiveEvaluator
+from bntk.learning.scores.leaving_out import stratified
 from bntk.learning.space import named as spaces
 from bntk.learning.space.walk import Walk
 
@@ -387,6 +388,42 @@ def test_alpha_is_chosen_from_any_kind_of_data() -> None:
         other = bntk.RMCV(alpha="auto").fit(data, labels)
         assert other.alpha_ == frame.alpha_
         assert (other.predict(data) == frame.predict(X)).all()
+
+
+def accidents(n: int = 400) -> tuple[pd.DataFrame, pd.Series]:
+    """Three classes whose declared order is not that of the alphabet."""
+    X, y = blanket(n)
+    order = ["slight", "severe", "fatal"]
+    return X, pd.Series(pd.Categorical([order[k] for k in y.cat.codes], order, ordered=True), name="harm")
+
+
+@pytest.mark.parametrize("alpha", [1, "auto"])
+def test_the_declared_order_of_the_classes_counts(alpha: Any) -> None:
+    X, harm = accidents()
+    by_words = bntk.RMCV(alpha=alpha).fit(X, harm)
+    by_codes = bntk.RMCV(alpha=alpha).fit(X, harm.cat.codes.rename("harm"))
+    assert by_words.dag_ == by_codes.dag_
+    assert by_words.alpha_ == by_codes.alpha_
+    assert by_words.search_.score == by_codes.search_.score
+    assert (by_words.predict(X) == np.array(harm.cat.categories)[by_codes.predict(X)]).all()
+    bare = bntk.RMCV(alpha=alpha).fit(X, pd.Categorical(harm))
+    assert bare.dag_.n_arcs == by_words.dag_.n_arcs
+    with pytest.raises(DataError, match="IM needs ordered classes"):
+        bntk.RMCV(alpha=alpha).fit(X, harm.astype(str))
+
+
+def test_alpha_is_the_one_with_the_best_normalised_measure_on_the_rows_held_out() -> None:
+    X, harm = accidents()
+    weights = np.random.default_rng(0).choice([1.0, 2.0], len(X))
+    part = stratified(np.unique(harm.astype(str), return_inverse=True)[1], 5, 1, 0)[0]
+    values = {}
+    for alpha in (2, 3, 9, 27):
+        seen, held = part != 0, part == 0
+        model = bntk.RMCV(alpha=alpha).fit(X[seen], harm[seen], weights[seen])
+        values[alpha] = bntk.evaluation.information_measure(
+            harm[held], model.predict(X[held]), sample_weight=weights[held], alpha=alpha, normalize=True
+        )
+    assert bntk.RMCV(alpha="auto").fit(X, harm, weights).alpha_ == max(values, key=lambda alpha: values[alpha])
 
 
 def test_alpha_of_weighted_rows_one_class_and_too_few_rows() -> None:
