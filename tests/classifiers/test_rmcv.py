@@ -437,7 +437,26 @@ def test_alpha_of_weighted_rows_one_class_and_too_few_rows() -> None:
         bntk.RMCV(alpha="auto").fit(X[:4], [0, 1, 0, 1])
 
 
-# ---- what the paper says of CEN --------------------------------------------------------------------------------------
+def test_an_interrupt_ends_the_choice_of_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = blanket()
+    applied = []
+
+    def interrupting(self: Any, move: Any) -> None:
+        applied.append(move)
+        if len(applied) == 2:
+            signal.raise_signal(signal.SIGINT)
+        apply(self, move)
+
+    apply = PredictiveEvaluator.apply
+    monkeypatch.setattr(PredictiveEvaluator, "apply", interrupting)
+    rmcv = bntk.RMCV(alpha="auto").fit(X, y)
+    monkeypatch.undo()
+    assert rmcv.alpha_ == 2
+    assert not rmcv.search_.interrupted
+    assert rmcv.network_ == bntk.RMCV(alpha=2).fit(X, y).network_
+
+
+# ---- what the paper says of CEN, and what it does not say ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("unbalanced", [False, True])
@@ -456,3 +475,14 @@ def test_confusion_entropy_stays_at_the_empty_graph(n_classes: int, unbalanced: 
     assert len(set(empty.predict(X))) == 1
     assert naive.score(X, y) > empty.score(X, y) + 0.1
     assert (naive.search_.score > empty.search_.score) == (n_classes == 2)
+
+
+@pytest.mark.parametrize("criterion", ["im", "mi", "mae", "mcc", "accuracy"])
+def test_every_measure_stays_at_the_empty_graph_if_no_single_arc_changes_a_label(criterion: str) -> None:
+    X, y, _ = bntk.datasets.make_blanket(2000, 2, class_shares=[0.9, 0.1], seed=1)
+    empty, naive = (bntk.RMCV(criterion=criterion, start=start).fit(X, y) for start in ("empty", "naive"))
+    assert empty.dag_.n_arcs == 0
+    assert naive.search_.score > empty.search_.score
+    moves = spaces.dag(empty.dag_.nodes).walk().moves()
+    score = empty._measure(5, len(X), 0).with_target(str(y.name))
+    assert (score.evaluator(TableCounter(table_of(X, y))).gains(moves) == 0.0).all()
