@@ -464,8 +464,8 @@ def test_an_interrupt_ends_the_choice_of_alpha(monkeypatch: pytest.MonkeyPatch) 
 def test_confusion_entropy_stays_at_the_empty_graph(n_classes: int, unbalanced: bool) -> None:
     """As Halbersberg and Lerner say. With two classes the empty graph is a local optimum only.
 
-    With more, confusion entropy is lower for one label everywhere than for what is found from naive Bayes, which is
-    right for twice as many rows: no search would help.
+    With more, on these data, one label everywhere has a lower confusion entropy than what is found from naive Bayes,
+    which is right for many more rows: a better search would not help.
     """
     shares = np.arange(1.0, n_classes + 1) ** (2 if unbalanced else 0)
     X, y, _ = bntk.datasets.make_blanket(2000, n_classes, class_shares=shares / shares.sum(), seed=1)
