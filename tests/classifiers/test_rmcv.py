@@ -15,7 +15,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bntk
-from bntk.errors import DataError, SpaceError
+from bntk.errors import DataError, SpaceError, UnseenStateWarning
 from bntk.learning.counts import TableCounter
 from bntk.learning.moves import Move
 from bntk.learning.scores import IM, Accuracy, PredictiveEvaluator
@@ -292,6 +292,8 @@ def test_a_score_object_is_used_as_it_is() -> None:
         ({"criterion": Accuracy(), "alpha": "auto"}, ValueError, "alpha='auto' is for criterion='im'"),
         ({"alpha": 0}, ValueError, "alpha of the information measure must be a finite number above 0"),
         ({"alpha": "best"}, ValueError, "alpha must be a number above 0 or 'auto', not 'best'"),
+        ({"alpha": None}, ValueError, "alpha of the information measure must be a finite number above 0, not None"),
+        ({"alpha": True}, ValueError, "alpha of the information measure must be a finite number above 0, not True"),
         ({"cv": 1}, ValueError, "folds must be at least 2"),
     ],
 )
@@ -388,6 +390,14 @@ def test_alpha_is_chosen_from_any_kind_of_data() -> None:
         other = bntk.RMCV(alpha="auto").fit(data, labels)
         assert other.alpha_ == frame.alpha_
         assert (other.predict(data) == frame.predict(X)).all()
+
+
+def test_states_that_only_rows_held_out_have_are_no_matter() -> None:
+    X, y = blanket(200)
+    names = X.assign(name=[f"row {k}" for k in range(len(X))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnseenStateWarning)
+        assert bntk.RMCV(alpha="auto", unseen="error").fit(names, y).alpha_ in (2, 3, 9, 27)
 
 
 def accidents(n: int = 400) -> tuple[pd.DataFrame, pd.Series]:
