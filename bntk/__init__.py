@@ -78,6 +78,7 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk.classifiers.multidim.amode import AMODE as AMODE
     from bntk.classifiers.multidim.networks import MDBNC as MDBNC
     from bntk.classifiers.naive import NaiveBayes as NaiveBayes
+    from bntk.classifiers.rmcv import RMCV as RMCV
     from bntk.classifiers.seminaive import SemiNaiveBayes as SemiNaiveBayes
     from bntk.classifiers.stan import STAN as STAN
     from bntk.classifiers.stan import STAND as STAND
