@@ -27,7 +27,7 @@ from bntk.classifiers.features import ClassColumn, Features, Rows
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
-from bntk.data.class_order import declared_order
+from bntk.data.coding import declared_order
 from bntk.data.columns import code_column
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from bntk.data.class_order import declared_order, label_column
-from bntk.data.coding import CodedColumn, check_column_names, codes_in_use
+from bntk.data.class_order import label_column
+from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order
 from bntk.data.columns import code_column, columns_of_frame, numbers_of
 from bntk.data.cuts import checked_cuts, code_columns, interval_names, learn_cuts
 from bntk.data.table import Table, Unseen, code_dtype

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.data.coding import CodedColumn
+from bntk.data.coding import CodedColumn, declared_order
 from bntk.data.columns import code_column
 from bntk.data.table import Table
-from bntk.data.variable import State, Variable, format_states, is_missing, plain_states
+from bntk.data.variable import State, Variable, format_states
 from bntk.errors import DataError
 
 
@@ -62,13 +62,6 @@ def class_order(variable: Variable, what: str) -> NDArray[np.intp]:
             f"categories, a polars Enum or Variable({variable.name!r}, [...], ordered=True); or use numbers"
         )
     return order
-
-
-def declared_order(column: CodedColumn) -> list[State] | None:
-    """The labels of an ordered column in their order, whether used or not; None if none was declared."""
-    if not column.ordered:
-        return None
-    return plain_states([label for label in column.labels if not is_missing(label)])
 
 
 def label_column(name: str, y: Any) -> CodedColumn:

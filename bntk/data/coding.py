@@ -189,6 +189,13 @@ def _match(column: CodedColumn, variable: Variable) -> tuple[list[int], list[int
     return lookup, unknown
 
 
+def declared_order(column: CodedColumn) -> list[State] | None:
+    """The labels of an ordered column in their order, whether used or not; None if none was declared."""
+    if not column.ordered:
+        return None
+    return plain_states([label for label in column.labels if not is_missing(label)])
+
+
 def look_up(lookup: np.ndarray, missing: int, codes: np.ndarray) -> np.ndarray:
     """``lookup[codes]`` in the smallest type; negative codes give ``missing``."""
     dtype = np.min_scalar_type(missing)
