@@ -118,7 +118,7 @@ class StridedRows(TreeRows):
             codes[:, row] = np.where(states < 0, codes[:, row], states)
 
     def _evidence(self, codes: Codes, span: Span) -> Iterator[tuple[int, Evidence]]:
-        rows = codes[:, slice(*span)].T.astype(np.int64)
+        rows = codes[:, slice(*span)].T.astype(np.int64, order="C")  # to the kernels, another order is another type
         nothing_soft = np.zeros(self.cards.size, dtype=np.bool_)
         for row, observed in enumerate(np.where(rows < self.cards, rows, -1), start=span[0]):
             yield row, Evidence({}, observed, nothing_soft, {}, 0.0)
