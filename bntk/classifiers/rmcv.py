@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -11,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from bntk.classifiers.base import NetworkClassifier, _rows_of
-from bntk.errors import DataError
+from bntk.errors import DataError, UnseenStateWarning
 from bntk.graph.dag import DAG
 from bntk.learning import confusion
 from bntk.learning.counts import TableCounter
@@ -172,9 +173,12 @@ class RMCV(NetworkClassifier):
         """The parameter of the information measure as it is given; where it would be ignored it is refused."""
         score = self._criterion()
         if isinstance(self.criterion, str) and isinstance(score, IM):
-            if isinstance(self.alpha, str) and self.alpha != "auto":
+            if self.alpha == "auto":
+                return None
+            if isinstance(self.alpha, str):
                 raise ValueError(f"alpha must be a number above 0 or 'auto', not {self.alpha!r}")
-            return None if isinstance(self.alpha, str) else float(self.alpha)
+            confusion.check_alpha(self.alpha)
+            return float(self.alpha)
         if self.alpha != 1:
             raise ValueError(f"alpha={self.alpha!r} is for criterion='im', not for {self.criterion!r}; leave it out")
         return float(score.alpha) if isinstance(score, IM) else None
@@ -188,9 +192,11 @@ class RMCV(NetworkClassifier):
         best, chosen = -np.inf, 1.0
         for alpha in sorted({*range(2, M + 1), M**2, M**3}):
             folds = split.folds[learned] if isinstance(split.folds, np.ndarray) else split.folds
-            model = clone(self).set_params(alpha=alpha, cv=folds, random_state=split.seed)
+            model = clone(self).set_params(alpha=alpha, cv=folds, random_state=split.seed, unseen="missing")
             model._fit(_rows_of(X, learned), _rows_of(y, learned), split.weights_of(learned), split.classes)
-            found = np.argmax(model.predict_log_proba(_rows_of(X, held)), axis=1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnseenStateWarning)  # of states that only rows held out have
+                found = np.argmax(model.predict_log_proba(_rows_of(X, held)), axis=1)
             value = split.normalized_measure(held, found, model._sorted_states, alpha)
             best, chosen = (value, float(alpha)) if value > best + EQUAL else (best, chosen)
             if model.search_.interrupted:

@@ -197,7 +197,10 @@ class AWNB(_WeightedNaiveBayes):
             return _checked_weights(names, self.weights)
         if self.n_trees < 1:
             raise ValueError(f"n_trees={self.n_trees!r}: at least one tree is needed to find weights")
-        return weights_from_depths(_depths_in_trees(counter, self.n_trees, self._seed))
+        ranks = np.argsort(
+            self._sorted_states
+        )  # of the states among ``classes_``: samples do not depend on their order
+        return weights_from_depths(_depths_in_trees(counter, self.n_trees, self._seed, ranks))
 
     def _hold(self, network: BayesianNetwork) -> None:
         *features, target = network.cpts
@@ -222,11 +225,15 @@ def weights_from_depths(depths: ArrayLike) -> Floats:
     return np.divide(1.0, np.sqrt(depths), out=np.zeros_like(depths), where=depths > 0).mean(axis=0)
 
 
-def _depths_in_trees(counter: TableCounter, n_trees: int, seed: int) -> NDArray[np.int64]:
-    """The least depth of each feature in trees on bootstrap samples; they do not depend on the order of the rows."""
+def _depths_in_trees(counter: TableCounter, n_trees: int, seed: int, ranks: NDArray[np.intp]) -> NDArray[np.int64]:
+    """The least depth of each feature in trees on bootstrap samples; they do not depend on the order of the rows.
+
+    ``ranks`` are the numbers by which the classes are sorted.
+    """
     from sklearn.tree import DecisionTreeClassifier
 
     codes, repeats = merged_rows(counter.table.codes, counter.weights)
+    codes = np.concatenate([codes[:-1], ranks[codes[-1:]].astype(codes.dtype)])
     order = np.lexsort(codes)
     codes, repeats = codes[:, order], repeats[order]
     cards = counter.table.cards[:-1].tolist()

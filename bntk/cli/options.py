@@ -163,7 +163,7 @@ class ScoreSpec:
         from bntk.learning import scores
 
         kind: Any = type(scores.by_name(self.name))
-        field_name = next((name for name in ("ess", "alpha") if name in kind.__dataclass_fields__), None)
+        field_name = next((name for name in ("ess", "alpha", "prior") if name in kind.__dataclass_fields__), None)
         if field_name is None:
             raise ValueError(f"the score {self.name} takes no number; leave out :{self.parameter:g}")
         return kind(**{field_name: self.parameter})

@@ -172,3 +172,16 @@ def test_a_table_of_several_columns_is_no_class(data):
     X, y = data
     with pytest.raises(bntk.errors.DataError, match="one column"):
         bntk.NaiveBayes().fit(X, bntk.Table.from_columns({"a": y, "b": y}))
+
+
+def test_a_criterion_that_needs_the_order_is_saved_with_the_classifier(data):
+    X, y = data
+    criterion = bntk.scores.IM(5, alpha=4, prior=0.5)
+    tan = fitted(bntk.TAN(search="hc", criterion=criterion), X, declared(y))
+    again = parse(dump(tan))
+    assert again.criterion == criterion
+    assert again.search_.score == tan.search_.score
+    refitted = fitted(clone(again), X, declared(y))
+    np.testing.assert_array_equal(refitted.predict_proba(X), tan.predict_proba(X))
+    with pytest.raises(bntk.errors.DataError, match="IM needs ordered classes"):
+        fitted(clone(again), X, y)

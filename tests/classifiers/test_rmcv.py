@@ -15,7 +15,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bntk
-from bntk.errors import DataError, SpaceError
+from bntk.errors import DataError, SpaceError, UnseenStateWarning
 from bntk.learning.counts import TableCounter
 from bntk.learning.moves import Move
 from bntk.learning.scores import IM, Accuracy, PredictiveEvaluator
@@ -292,6 +292,8 @@ def test_a_score_object_is_used_as_it_is() -> None:
         ({"criterion": Accuracy(), "alpha": "auto"}, ValueError, "alpha='auto' is for criterion='im'"),
         ({"alpha": 0}, ValueError, "alpha of the information measure must be a finite number above 0"),
         ({"alpha": "best"}, ValueError, "alpha must be a number above 0 or 'auto', not 'best'"),
+        ({"alpha": None}, ValueError, "alpha of the information measure must be a finite number above 0, not None"),
+        ({"alpha": True}, ValueError, "alpha of the information measure must be a finite number above 0, not True"),
         ({"cv": 1}, ValueError, "folds must be at least 2"),
     ],
 )
@@ -390,6 +392,14 @@ def test_alpha_is_chosen_from_any_kind_of_data() -> None:
         assert (other.predict(data) == frame.predict(X)).all()
 
 
+def test_states_that_only_rows_held_out_have_are_no_matter() -> None:
+    X, y = blanket(200)
+    names = X.assign(name=[f"row {k}" for k in range(len(X))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnseenStateWarning)
+        assert bntk.RMCV(alpha="auto", unseen="error").fit(names, y).alpha_ in (2, 3, 9, 27)
+
+
 def accidents(n: int = 400) -> tuple[pd.DataFrame, pd.Series]:
     """Three classes whose declared order is not that of the alphabet."""
     X, y = blanket(n)
@@ -464,8 +474,8 @@ def test_an_interrupt_ends_the_choice_of_alpha(monkeypatch: pytest.MonkeyPatch) 
 def test_confusion_entropy_stays_at_the_empty_graph(n_classes: int, unbalanced: bool) -> None:
     """As Halbersberg and Lerner say. With two classes the empty graph is a local optimum only.
 
-    With more, confusion entropy is lower for one label everywhere than for what is found from naive Bayes, which is
-    right for twice as many rows: no search would help.
+    With more, on these data, one label everywhere has a lower confusion entropy than what is found from naive Bayes,
+    which is right for many more rows: a better search would not help.
     """
     shares = np.arange(1.0, n_classes + 1) ** (2 if unbalanced else 0)
     X, y, _ = bntk.datasets.make_blanket(2000, n_classes, class_shares=shares / shares.sum(), seed=1)

@@ -160,6 +160,16 @@ def test_the_remark_on_alpha_and_accuracy_does_not_follow():
     assert im(matrix, 4) != pytest.approx(im(matrix) - log(4) * accuracy, abs=0.1)
 
 
+@settings(deadline=None)
+@given(matrices, st.floats(1, 1000))
+def test_what_is_missing_in_the_remark_is_a_bounded_term_of_the_errors(matrix, alpha):
+    shares = np.asarray(matrix) / np.sum(matrix)
+    accuracy, far = np.trace(shares), confusion.distances(len(shares))
+    term = (shares * np.log((1 / alpha + far) / (1 + far)))[far > 0].sum()
+    assert im(matrix, alpha) == pytest.approx(im(matrix) - log(alpha) * accuracy + term, abs=1e-10)
+    assert -(1 - accuracy) * log(2) - 1e-12 <= term <= 1e-12
+
+
 # ---- laws ------------------------------------------------------------------------------------------------------------
 
 

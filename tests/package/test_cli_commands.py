@@ -529,3 +529,72 @@ def test_json_has_null_where_a_number_is_not_finite():
     document = {"a": np.nan, "b": np.inf, "c": [np.float64(0.1), np.int64(3), np.array([1.5])], 1: (True, None)}
     text = json_text(document)
     assert json.loads(text) == {"a": None, "b": None, "c": [0.1, 3, [1.5]], "1": [True, None]}
+
+
+# ---- ordered classes -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def harm(folder):
+    """Rows of a Parquet file whose class has ordered categories."""
+    rng = np.random.default_rng(4)
+    severity = rng.integers(3, size=120)
+    order = ["slight", "severe", "fatal"]
+    frame = pd.DataFrame(
+        {
+            "speed": np.array(["low", "mid", "high", "top"])[severity + rng.integers(2, size=120)],
+            "belt": np.where(rng.random(120) < 0.3 + 0.2 * severity, "no", "yes"),
+            "harm": pd.Categorical.from_codes(severity, order, ordered=True),
+        }
+    )
+    frame.to_parquet("harm.parquet")
+    return frame
+
+
+def test_classes_are_shown_in_their_declared_order(harm, terminal, ask):
+    order = ["slight", "severe", "fatal"]
+    code, _, err = terminal("bntk learn harm.parquet --target harm --model tan -o harm.json")
+    assert code == 0, err
+    model = bntk.load("harm.json")
+    assert model.class_order_.tolist() == order
+    assert ask("bntk info harm.json")["targets"] == {"harm": order}
+    X = harm.drop(columns="harm")
+    [answer] = ask("bntk predict harm.json harm.parquet --proba")["answers"]
+    assert answer["classes"] == order
+    np.testing.assert_allclose(answer["probabilities"], model.predict_proba(X)[:, [2, 1, 0]], rtol=1e-12)
+    assert answer["labels"] == model.predict(X).tolist()
+    assert answer["accuracy"] == model.score(X, harm["harm"])
+    code, out, _ = terminal("bntk predict harm.json harm.parquet --proba")
+    assert code == 0
+    assert out.splitlines()[0] == "harm,P(harm=slight),P(harm=severe),P(harm=fatal)"
+    Path("costs.csv").write_text("true,slight,fatal,severe\nslight,0,1,1\nsevere,3,0,0\nfatal,9,0,2\n")
+    [answer] = ask("bntk predict harm.json harm.parquet --costs costs.csv")["answers"]
+    assert answer["labels"] == model.predict(X, costs=[[0, 2, 9], [0, 0, 3], [1, 1, 0]]).tolist()
+
+
+def test_measures_of_ordered_classes_are_those_of_python(harm, terminal, ask):
+    found = ask(
+        "bntk evaluate harm.parquet --target harm --model tan:search=hc --score im --folds 4 --metrics im mae cen"
+    )
+    folds = RepeatedStratifiedKFold(n_splits=4, n_repeats=1, random_state=0)
+    X, y = harm.drop(columns="harm"), harm["harm"]
+    measures = {
+        "im": bntk.evaluation.information_measure,
+        "mae": bntk.evaluation.mean_absolute_error,
+        "cen": bntk.evaluation.confusion_entropy,
+    }
+    for name, measure in measures.items():
+        expected = []
+        for train, test in folds.split(X, y):
+            tan = bntk.TAN(search="hc", criterion="im").fit(X.iloc[train], y.iloc[train])
+            expected.append(measure(y.iloc[test], tan.predict(X.iloc[test])))
+        np.testing.assert_allclose(found["models"][0]["metrics"][name]["folds"], expected, rtol=1e-12)
+    harm.astype(str).to_csv("plain.csv", index=False)
+    code, _, err = terminal("bntk evaluate plain.csv --target harm --model nb --folds 4 --metrics accuracy mae")
+    assert code != 0
+    assert "--metrics mae needs ordered classes" in err
+    assert terminal("bntk evaluate plain.csv --target harm --model nb --folds 4 --metrics cen")[0] == 0
+    for score in ("im:4", "accuracy:0.5"):
+        line = f"bntk learn harm.parquet --target harm --model tan:search=hc --score {score} -o scored.json"
+        assert terminal(line)[0] == 0
+    assert bntk.load("scored.json").criterion == bntk.scores.Accuracy(prior=0.5)

@@ -1,6 +1,7 @@
 """Heat maps and curves show the numbers that they are given."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import confusion_matrix
 
@@ -89,6 +90,14 @@ def test_labels_of_a_confusion_matrix_are_checked_and_kept_in_order():
         plot_confusion([], [])
     with pytest.raises(ValueError, match="normalize must be"):
         plot_confusion([1], [1], normalize="rows")
+
+
+def test_a_confusion_matrix_has_the_declared_order_of_the_classes():
+    order = ["slight", "severe", "fatal"]
+    y = pd.Series(pd.Categorical(["fatal", "slight"], order, ordered=True))
+    for true, found in ((y, ["slight", "slight"]), (["slight", "slight"], y), (y, y)):
+        axes = plot_confusion(true, found)
+        assert [t.get_text() for t in axes.get_xticklabels()] == order
 
 
 # ---- reliability -----------------------------------------------------------------------------------------------------

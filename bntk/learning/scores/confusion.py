@@ -184,7 +184,7 @@ class MAE(ConfusionScore):
     >>> import bntk
     >>> data = {"harm": [0, 1, 2, 0, 1, 2], "speed": ["low", "mid", "high", "low", "mid", "high"]}
     >>> bntk.score("harm -> speed", data, MAE("loo", target="harm"))
-    -0.0
+    0.0
     """
 
     name = "mae"
@@ -192,7 +192,7 @@ class MAE(ConfusionScore):
 
     def values(self, confusions: Floats) -> Floats:
         """Minus the mean distance."""
-        return -confusion.mean_absolute_error(confusions)
+        return 0.0 - confusion.mean_absolute_error(confusions)  # not -0.0
 
 
 @dataclass(frozen=True)
@@ -228,11 +228,11 @@ class CEN(ConfusionScore):
     >>> import bntk
     >>> data = {"fruit": ["apple", "pear", "pear", "apple"], "colour": ["red", "green", "green", "red"]}
     >>> bntk.score("fruit -> colour", data, CEN("loo", target="fruit"))
-    -0.0
+    0.0
     """
 
     name = "cen"
 
     def values(self, confusions: Floats) -> Floats:
         """Minus the entropy."""
-        return -confusion.confusion_entropy(confusions)
+        return 0.0 - confusion.confusion_entropy(confusions)  # not -0.0
