@@ -5,9 +5,11 @@ import math
 import time
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from benchmarks import report
+from benchmarks import report, reproduce_information_measure
 from benchmarks.__main__ import MODULES, page, run
 from benchmarks.measure import LeftOut, Options, PeerRun, Ratio, Time, best, repeated, run_peer
 from benchmarks.report import Section
@@ -132,3 +134,62 @@ def test_networks_come_from_the_data_folder_first(tmp_path):
     assert options.network("alarm").parent == tmp_path / "networks"
     with pytest.raises(LeftOut, match="link"):
         options.network("link")
+
+
+# ---- the information measure -----------------------------------------------------------------------------------------
+
+
+def test_a_quick_run_of_the_information_measure_writes_its_page_and_goes_on_where_it_was(tmp_path, capsys):
+    page_file, cache = tmp_path / "page.md", tmp_path / "cache"
+    command = ["--quick", "--sets", "blanket-01", "blanket-09", "car", "--cache", str(cache), "--write", str(page_file)]
+    reproduce_information_measure.main(command)
+    assert "car left out: --data is not given" in capsys.readouterr().out
+    text = page_file.read_text(encoding="utf-8")
+    assert "2 artificial sets, 1 permutation of 5 folds, at most 250 rows of each" in text
+    assert "| blanket-01 | 250 | 2 |" in text
+    kept = sorted(cache.iterdir())
+    assert [path.name for path in kept] == ["blanket-01-250-0.json", "blanket-09-250-0.json"]
+    before = [path.stat().st_mtime_ns for path in kept]
+    kept[1].unlink()
+    reproduce_information_measure.main(command)
+    assert kept[0].stat().st_mtime_ns == before[0]  # read, not made again
+    again = page_file.read_text(encoding="utf-8")
+    assert again[again.index("## Table 1") :] == text[text.index("## Table 1") :]
+
+
+def test_sets_of_uci_are_read_with_the_order_of_their_classes(tmp_path):
+    rows = pd.DataFrame(
+        {"doors": [2, 3, None, 4], "weight": [1.5, 2.5, 3.5, 4.5], "class": ["good", "acc", "acc", "unacc"]}
+    )
+    rows.to_csv(tmp_path / "car.csv.gz", index=False)
+    assert "ATTRIBUTES.csv.gz not in" in reproduce_information_measure.why_left_out("car", tmp_path)
+    types = {"dataset": "car", "attribute": rows.columns, "type": ["nominal", "numeric", "nominal"]}
+    pd.DataFrame(types).to_csv(tmp_path / "ATTRIBUTES.csv.gz", index=False)
+    assert reproduce_information_measure.why_left_out("car", tmp_path) is None
+    X, y, n_classes = reproduce_information_measure.read_uci(tmp_path, "car")
+    assert (y.tolist(), y.cat.ordered, n_classes) == ([2, 1, 0], True, 4)  # without the row with a missing value
+    assert [str(dtype) for dtype in X.dtypes] == ["category", "float64"]
+
+
+def test_the_baselines_predict_ordered_classes():
+    level = np.repeat(np.arange(3), 40)
+    X = pd.DataFrame({"x": level + np.tile(np.linspace(-0.4, 0.4, 40), 3)})
+    for kind in (reproduce_information_measure.OrdinalRegression, reproduce_information_measure.CostSensitiveTree):
+        y = reproduce_information_measure.ordered(pd.Series(level), 4)  # the highest class does not occur
+        assert (kind(4).fit(X, y).predict(X) == level).all()
+
+
+def test_a_tree_avoids_severe_errors():
+    """In one leaf of 4, 3 and 4 rows the rarest class has the least cost: 8 log 2, not 3 log 2 + 4 log 3."""
+    y = reproduce_information_measure.ordered(pd.Series([0] * 4 + [1] * 3 + [2] * 4), 3)
+    X = pd.DataFrame({"x": np.zeros(11)})
+    assert (reproduce_information_measure.CostSensitiveTree(3).fit(X, y).predict(X) == 1).all()
+
+
+def test_ranks_and_critical_differences_are_those_of_demsar():
+    """J. Demšar (2006). Statistical comparisons of classifiers over multiple data sets: Table 5(a), section 3.2.2."""
+    for n_classifiers, q in ((2, 1.960), (4, 2.569), (7, 2.949), (10, 3.164)):
+        expected = q * math.sqrt(n_classifiers * (n_classifiers + 1) / (6 * 14))
+        assert reproduce_information_measure.critical_difference(n_classifiers, 14) == pytest.approx(expected, abs=2e-3)
+    values = pd.DataFrame({"a": [90.0, 80.0], "b": [90.0, 70.0], "c": [50.0, 75.0]})
+    assert reproduce_information_measure.mean_ranks(values).to_dict() == {"a": 1.25, "b": 2.25, "c": 2.5}
