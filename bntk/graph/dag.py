@@ -277,12 +277,13 @@ class DAG(NamedNodes):
                [1, 0, 0],
                [1, 1, 0]])
         """
-        matrix = np.zeros((self.n_nodes, self.n_nodes), dtype=bool)
+        n, sets = len(self.nodes), [0] * len(self.nodes)  # the ancestors of each node as bits of a whole number
         for node in self.topological_indices:
-            parents = list(self.parent_indices[node])
-            matrix[node] = matrix[parents].any(axis=0)
-            matrix[node, parents] = True
-        return matrix
+            for parent in self.parent_indices[node]:
+                sets[node] |= sets[parent] | 1 << parent
+        width = n // 8 + 1
+        packed = np.array([list(bits.to_bytes(width, "little")) for bits in sets], dtype=np.uint8).reshape(n, width)
+        return np.unpackbits(packed, axis=1, count=n, bitorder="little").view(np.bool_)
 
     def markov_blanket(self, name: str) -> tuple[str, ...]:
         """The Markov blanket of a node: its parents, its children and the other parents of its children.

@@ -166,7 +166,7 @@ class Counter(ABC):
         ``plan.offsets[f]``.
         """
         plan = plan_families(self.cards, base, families, max_entries, self.names)
-        if self._remembered is not None and not base:
+        if self._remembered is not None and not base and max(map(len, families), default=0) <= 3:
             known = self._remembered.tables(families, max_entries)
             if type(None) not in map(type, known):
                 return plan.filled(known), plan  # type: ignore[arg-type]
