@@ -1,7 +1,7 @@
 """Measures of the whole confusion matrix of one class variable: how errors are distributed, and how severe they are.
 
 They have the signature of scikit-learn's measures. Mutual information and Matthews' correlation are there already:
-:func:`sklearn.metrics.mutual_info_score`, :func:`sklearn.metrics.matthews_corrcoef`. The formulas themselves are in
+``sklearn.metrics.mutual_info_score``, ``sklearn.metrics.matthews_corrcoef``. The formulas themselves are in
 :mod:`bntk.learning.confusion`, since structures can be learned by them, too.
 """
 
@@ -33,7 +33,7 @@ def information_measure(
 ) -> float:
     """Information measure of ordered classes: it balances information and the severity of errors; smaller is better.
 
-        IM_alpha = sum_xy P(x, y) (-log(alpha P(x, y) / (P(x) P(y))) + log(1 + alpha |x - y|)),
+        IM_alpha = sum_xy P(x, y) (-log(alpha P(x, y) / (P(x) P(y))) + log(1 + alpha abs(x - y))),
 
     with P(x, y) the share of rows of the true class y that are predicted as x, P(x) and P(y) its margins, and x, y the
     positions of the classes in their order; natural logarithms, and 0 log 0 = 0 (Halbersberg and Lerner, eq. 1). The
@@ -130,11 +130,11 @@ def mean_absolute_error(
 ) -> float:
     """Mean absolute error of ordered classes: by how many classes predictions are wrong; smaller is better.
 
-        MAE = sum_xy P(x, y) |x - y|,
+        MAE = sum_xy P(x, y) abs(x - y),
 
     with P(x, y) the share of rows of the true class y that are predicted as x, and x, y the positions of the classes in
     their order. Numbers are taken by their ranks, not by their values; for these see
-    :func:`sklearn.metrics.mean_absolute_error`.
+    ``sklearn.metrics.mean_absolute_error``.
 
     Parameters
     ----------

@@ -150,7 +150,7 @@ class IM(ConfusionScore):
 class MutualInformation(ConfusionScore):
     """Mutual information of the true and the predicted class of left-out rows, in nats.
 
-    The value is that of :func:`sklearn.metrics.mutual_info_score`. Which class is predicted for which does not matter:
+    The value is that of ``sklearn.metrics.mutual_info_score``. Which class is predicted for which does not matter:
     labels that are always wrong, in the same way, are as informative as correct ones.
 
     Examples
@@ -199,7 +199,7 @@ class MAE(ConfusionScore):
 class MCC(ConfusionScore):
     """Matthews' correlation coefficient of the true and the predicted class of left-out rows.
 
-    The value is that of :func:`sklearn.metrics.matthews_corrcoef`, for several classes the coefficient R_K of Gorodkin
+    The value is that of ``sklearn.metrics.matthews_corrcoef``, for several classes the coefficient R_K of Gorodkin
     (2004).
 
     Examples
