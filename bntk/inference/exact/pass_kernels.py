@@ -37,26 +37,29 @@ def bind(collecting, distributing, messages, begin, cards, observed):
         places[slot + 1] = places[slot] + size
     sizes = places[1 : n_cliques + 1] - places[:n_cliques]
     up, down = places[:n_cliques].copy(), places[n_cliques : 2 * n_cliques].copy()
-    inward = bound(collecting, places, cards, observed)
-    outward = bound(distributing, places, cards, observed)
+    inward = bound(collecting, messages, places, cards, observed)
+    outward = bound(distributing, messages, places, cards, observed)
     room = max(room_for(inward, cards, observed), room_for(outward, cards, observed))
     bound_messages = Messages(up, down, sizes, messages.child_start, messages.children, slot_start, slot_axes)
     return inward, outward, bound_messages, places, room
 
 
 @njit(cache=True, nogil=True)
-def bound(visits, places, cards, observed):
+def bound(visits, messages, places, cards, observed):
     """The visits with each slot where ``places`` has it, and with the strides that open variables leave."""
     offsets, strides = visits.offsets.copy(), visits.strides.copy()
+    open_strides = np.empty(cards.size, np.int64)
     for s in range(visits.n_reads.size):
         begin, end = visits.axis_start[s], visits.axis_start[s + 1]
         row = visits.stride_start[s]
         for t in range(visits.table_start[s], visits.table_start[s + 1]):
-            if visits.slots[t] >= 0:
-                offsets[t] = places[visits.slots[t]]
-                for a in range(end - begin):
-                    if visits.strides[row + a] > 0:
-                        strides[row + a] = _open_stride(visits, begin, end, row, a, cards, observed)
+            slot = visits.slots[t]
+            if slot >= 0:
+                offsets[t] = places[slot]
+                if _write_open_strides(messages, slot, cards, observed, open_strides):
+                    for a in range(end - begin):
+                        if strides[row + a] > 0:
+                            strides[row + a] = open_strides[visits.axes[begin + a]]
             row += end - begin
     return Visits(
         visits.axis_start,
@@ -73,16 +76,18 @@ def bound(visits, places, cards, observed):
 
 
 @njit(**INNER)
-def _open_stride(visits, begin, end, row, a, cards, observed):
-    """The stride of an axis when only open variables have states: the product over those with a smaller stride."""
-    if observed[visits.axes[begin + a]] >= 0:
-        return 0
-    stride = 1
-    for b in range(end - begin):
-        variable = visits.axes[begin + b]
-        if 0 < visits.strides[row + b] < visits.strides[row + a] and observed[variable] < 0:
+def _write_open_strides(messages, slot, cards, observed, open_strides):
+    """The strides of a slot's axes when only open variables have states, 0 for observed ones; whether there are any."""
+    stride, any_observed = 1, False
+    for a in range(messages.slot_start[slot + 1] - 1, messages.slot_start[slot] - 1, -1):
+        variable = messages.slot_axes[a]
+        if observed[variable] < 0:
+            open_strides[variable] = stride
             stride *= cards[variable]
-    return stride
+        else:
+            open_strides[variable] = 0
+            any_observed = True
+    return any_observed
 
 
 # ---- passes ----------------------------------------------------------------------------------------------------------

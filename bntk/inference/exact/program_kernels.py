@@ -135,6 +135,8 @@ def room_for(visits, cards, observed):
         for a in range(visits.axis_start[s], visits.axis_start[s + 1]):
             if observed[visits.axes[a]] < 0:
                 entries *= cards[visits.axes[a]]
+        if entries < DENSE_ENTRIES:
+            continue
         for i in range(visits.table_start[s + 1] - visits.table_start[s]):
             size = 1
             for a in range(n_axes):
@@ -142,8 +144,7 @@ def room_for(visits, cards, observed):
                 if visits.strides[visits.stride_start[s] + i * n_axes + a] != 0 and observed[variable] < 0:
                     size *= cards[variable]
             copies += size
-        if entries >= DENSE_ENTRIES:
-            most = max(most, copies)
+        most = max(most, copies)
     return 2 * most + widest if most > 0 else 0
 
 

@@ -29,6 +29,23 @@ _NO_SCALES: Floats = np.empty(0)
 _NOTHING_CHOSEN: Ints = np.zeros(1, dtype=np.int64)
 
 
+class Room:
+    """Memory that begins with the factors of an engine; evidence sets that are run one after another can share it.
+
+    New memory costs more than the messages of a small tree, since the system hands it out page by page.
+    """
+
+    def __init__(self, tables: Floats) -> None:
+        self._tables, self._data = tables, np.empty(0)
+
+    def take(self, size: int) -> Floats:
+        """So many entries; what lies behind the factors is arbitrary."""
+        if self._data.size < size:
+            self._data = np.empty(size)
+            self._data[: self._tables.size] = self._tables
+        return self._data[:size]
+
+
 @dataclass
 class StridedRun:
     """The passes for one evidence set: observed variables take no room in the messages.
@@ -105,20 +122,20 @@ class StridedEngine:
         self.width = int(self._sources.starts[-1])
         self.spans = [slice(*span) for span in pairwise(self._sources.starts.tolist())]
 
-    def calibrate(self, evidence: Evidence) -> StridedRun:
+    def calibrate(self, evidence: Evidence, room: Room | None = None) -> StridedRun:
         """Send all messages to the root; those outwards are sent when an answer is read."""
-        run = self.start(evidence)
+        run = self.start(evidence, room)
         run.log_z = evidence.log_weight + self.collect(run)[0]
         if self.layout.slots[0] and run.log_z > -math.inf:
             begin, size = int(run.messages.up[0]), int(run.messages.sizes[0])
             run.log_z += math.log(run.data[begin : begin + size].sum())
         return run
 
-    def mpe(self, evidence: Evidence) -> tuple[Ints, float]:
+    def mpe(self, evidence: Evidence, room: Room | None = None) -> tuple[Ints, float]:
         """A most probable state of every variable, and the log of its probability; of equals the lowest states."""
         from bntk.inference.exact.pass_kernels import trace_back
 
-        run = self.start(evidence)
+        run = self.start(evidence, room)
         log_top, chosen = self.collect(run, maximise=True)
         states = evidence.observed.copy()
         if log_top > -math.inf:
@@ -127,16 +144,15 @@ class StridedEngine:
 
     # ---- passes ----------------------------------------------------------------------------------------------
 
-    def start(self, evidence: Evidence) -> StridedRun:
+    def start(self, evidence: Evidence, room: Room | None = None) -> StridedRun:
         """A buffer with the factors and the evidence, and no messages yet."""
         from bntk.inference.exact.pass_kernels import bind
 
         fixed = self.layout.up[0]
         bound = bind(*self._visits, self._messages, fixed, self.cards, evidence.observed)
-        inward, outward, messages, places, room = bound
+        inward, outward, messages, places, copies = bound
         end = int(places[-1])
-        data = np.empty(end + self._spare(int(room), evidence))
-        data[: self.tables.size] = self.tables
+        data = (room or Room(self.tables)).take(end + self._spare(int(copies), evidence))
         data[fixed:end] = 0.0
         for variable, vector in evidence.vectors.items():
             begin = self.layout.vector[variable]
@@ -277,7 +293,7 @@ class StridedEngine:
         begin, size = run.room[0], self.tree.entries(scope)
         data = np.concatenate([run.data[:begin], np.zeros(size)])
         visit = Visit(clique, self._distributing[clique].reads, (Use(begin, scope),))
-        visits = bound(flat_visits(self.tree, [visit]), run.places, self.cards, run.evidence.observed)
+        visits = bound(flat_visits(self.tree, [visit]), run.messages, run.places, self.cards, run.evidence.observed)
         self._pass(replace(run, data=data, places=np.append(run.places, data.size)), visits, SINGLE)
         table = data[begin:].reshape([self.tree.cards[v] for v in scope])
         return table / table.sum()

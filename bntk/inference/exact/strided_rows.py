@@ -12,7 +12,7 @@ import numpy as np
 from bntk._threads import run_parallel, spans
 from bntk.inference.engines import Codes, Evidence, Floats, Ints
 from bntk.inference.exact.junction import JunctionTree, Output, Scope
-from bntk.inference.exact.strided import StridedEngine
+from bntk.inference.exact.strided import Room, StridedEngine
 
 #: Numbers that are held at once when the distributions of rows are summed; and the fewest rows of them.
 HELD, FEWEST = 1 << 18, 64
@@ -104,8 +104,9 @@ class StridedRows(TreeRows):
         self._engine = StridedEngine(self.tree, factors, root_scope, outputs)
 
     def _run(self, codes: Codes, span: Span, out: Floats, log_z: Floats) -> None:
+        room = Room(self._engine.tables)
         for row, evidence in self._evidence(codes, span):
-            run = self._engine.calibrate(evidence)
+            run = self._engine.calibrate(evidence, room)
             log_z[row] = run.log_z
             if run.log_z > -math.inf:
                 self._engine.read_tables(run, out[row])
@@ -113,8 +114,9 @@ class StridedRows(TreeRows):
                 out[row] = np.nan
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
+        room = Room(self._engine.tables)
         for row, evidence in self._evidence(codes, span):
-            states, log_top[row] = self._engine.mpe(evidence)
+            states, log_top[row] = self._engine.mpe(evidence, room)
             codes[:, row] = np.where(states < 0, codes[:, row], states)
 
     def _evidence(self, codes: Codes, span: Span) -> Iterator[tuple[int, Evidence]]:
