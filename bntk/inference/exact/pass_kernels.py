@@ -224,6 +224,39 @@ def _add_entries(data, one, two, is_product, n, lengths, steps, counters, at, ou
 
 
 @njit(cache=True, nogil=True)
+def run_rows(observed, passes, sources, fixed, tables, cards, out, log_z):
+    """All evidence sets (rows of ``observed``), one after another: their tables, and the log of their probabilities.
+
+    ``passes`` are the visits of both passes and the messages, unbound; the slots begin at ``fixed``, behind the factors
+    in ``tables``. Without visits outwards only the message up from the root is read. Impossible rows get NaN and -inf.
+    """
+    n, zero = passes[2].up.size, fixed - fixed  # not the literal: the compiler would make a version for that alone
+    n_passes = 2 if passes[1].n_reads.size else 1
+    soft, scales, nothing_chosen = np.zeros(cards.size, np.bool_), np.empty(n), np.zeros(1, np.int64)
+    shifts = np.zeros(max(passes[0].offsets.size, passes[1].offsets.size) + 1, np.int64)
+    data = np.empty(0)
+    for row in range(observed.shape[0]):
+        state = (cards, observed[row], soft)
+        inward, outward, messages, places, room = bind(passes[0], passes[1], passes[2], fixed, cards, observed[row])
+        end = places[-1]
+        if data.size < end + room:
+            data = np.empty(end + room)
+            data[: tables.size] = tables
+        data[fixed:end] = 0.0
+        possible = True
+        for phase in range(n_passes):  # one call in a loop, since the compiler copies the callee to each
+            visits, spare = inward if phase == INWARD else outward, (end, end + room)
+            possible = possible and run_pass(
+                data, nothing_chosen, visits, messages, (zero, n, phase), state, spare, shifts, scales, False
+            )
+        if possible:
+            log_z[row] = np.log(scales).sum() + np.log(data[messages.up[0] : messages.up[0] + messages.sizes[0]].sum())
+            read_tables(data, places, sources, cards, observed[row], out[row])
+        else:
+            log_z[row], out[row] = -np.inf, np.nan
+
+
+@njit(cache=True, nogil=True)
 def trace_back(chosen, visits, messages, cards, states):
     """Fill in the states of a most probable entry, clique by clique from the root."""
     for k in range(messages.up.size):

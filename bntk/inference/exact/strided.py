@@ -203,6 +203,11 @@ class StridedEngine:
                 return False
         return True
 
+    @property
+    def has_large_cliques(self) -> bool:
+        """Whether there are cliques that several threads work on, if evidence leaves them large."""
+        return bool(self._large)
+
     @cached_property
     def _large(self) -> list[int]:
         return [k for k, size in enumerate(self.tree.sizes) if choose.splits(size)]
@@ -284,6 +289,13 @@ class StridedEngine:
         run = run if self._inward_only else run.outward
         kernels.read_tables(run.data, run.places, self._sources, self.cards, run.evidence.observed, out)
         return out
+
+    def run_rows(self, observed: Ints, out: Floats, log_z: Floats) -> None:
+        """Write all tables of each evidence set, one in each row, and the logs of their probabilities."""
+        from bntk.inference.exact import pass_kernels as kernels
+
+        passes = (*self._visits, self._messages)
+        kernels.run_rows(observed, passes, self._sources, self.layout.up[0], self.tables, self.cards, out, log_z)
 
     def read_joint(self, run: StridedRun, scope: Scope) -> Floats:
         """A table over unobserved variables of one clique, from a calibrated buffer."""
