@@ -180,7 +180,7 @@ def _send_to_all_factors(graph, v, likelihood, b):
     return possible
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _factor_messages(graph, f, tables, row, maximise, b):
     """b.new[a] = the log message of a factor to its axis a, from those in b.to_factor; the log of the first's scale."""
     lowest = tables.low[row, f]
@@ -289,22 +289,31 @@ def _messages_by_logs(graph, f, table, row, maximise, b):
     return scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _commit(graph, edge, axis, damping, b):
-    """Take over a factor's message, damped; the largest change of its numbers, or -1 when all are zero.
+@njit(cache=True, nogil=True, error_model="numpy")
+def _damp(graph, f, damping, b):
+    """Mix the new messages of a factor with those before; a state that has become impossible stays so.
 
-    A state that has become impossible stays so, whatever the damping. Of a number that is too small to be seen
-    changing the log counts, as another factor may outweigh it.
+    Not a part of :func:`_commit`: there, references to all arrays would be counted for each message.
     """
-    card, at = graph.cards[graph.edge_variable[edge]], graph.message_start[edge]
-    if damping > 0.0:
-        new, value = b.new[axis], b.new_value[axis]
+    for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
+        at, card = graph.message_start[edge], graph.cards[graph.edge_variable[edge]]
+        new, new_value = b.new[edge - graph.edge_start[f]], b.new_value[edge - graph.edge_start[f]]
         for s in range(card):
             if new[s] > -np.inf:
-                mixed = (1.0 - damping) * value[s] + damping * b.value[at + s]
+                mixed = (1.0 - damping) * new_value[s] + damping * b.value[at + s]
                 new[s] = max(np.log(mixed), new[s] + np.log(1.0 - damping))
         _normalise(new, 0, card)
-        value[:card] = np.exp(new[:card])
+        for s in range(card):
+            new_value[s] = np.exp(new[s])
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _commit(graph, edge, axis, b):
+    """Take over a factor's message; the largest change of its numbers, or -1 when all are zero.
+
+    Of a number that is too small to be seen changing the log counts, as another factor may outweigh it.
+    """
+    card, at = graph.cards[graph.edge_variable[edge]], graph.message_start[edge]
     change, possible = 0.0, False
     for s in range(card):
         possible = possible or b.new[axis, s] > -np.inf
@@ -339,8 +348,10 @@ def _in_turn(graph, tables, row, likelihood, maximise, flooding, damping, max_it
             if not possible:
                 return iteration + 1, -1.0
             _factor_messages(graph, f, tables, row, maximise, b)
+            if damping > 0.0:
+                _damp(graph, f, damping, b)
             for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
-                moved = _commit(graph, edge, edge - graph.edge_start[f], damping, b)
+                moved = _commit(graph, edge, edge - graph.edge_start[f], b)
                 possible = moved >= 0.0 and possible
                 change = max(change, moved)
                 if not flooding:
@@ -407,9 +418,11 @@ def _by_residual(graph, tables, row, likelihood, maximise, damping, max_iter, to
             if _send_to_factor(graph, edge, likelihood, b) == -np.inf:
                 return 1 + update // n, -1.0
         _factor_messages(graph, f, tables, row, maximise, b)
+        if damping > 0.0:
+            _damp(graph, f, damping, b)
         still = 0.0  # what damping has held back
         for edge in range(graph.edge_start[f], graph.edge_start[f + 1]):
-            moved = _commit(graph, edge, edge - graph.edge_start[f], damping, b)
+            moved = _commit(graph, edge, edge - graph.edge_start[f], b)
             if moved < 0.0:
                 return 1 + update // n, -1.0
             still = max(still, moved * damping / (1.0 - damping))
