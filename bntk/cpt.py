@@ -242,7 +242,7 @@ class CPT:
         absent = [p.name for p in self.parents if p.name not in given]
         if unknown or absent:
             raise UnknownNameError(
-                f"{self!s} needs a state for each of {[p.name for p in self.parents]}, got {list(given)}"
+                f"{self.heading} needs a state for each of {[p.name for p in self.parents]}, got {list(given)}"
             )
         return self.values[tuple(p.code(given[p.name]) for p in self.parents)]
 
@@ -268,7 +268,7 @@ class CPT:
         """
         names = [p.name for p in self.parents]
         if sorted(parents) != sorted(names):
-            raise UnknownNameError(f"{self!s} has the parents {names}, not {list(parents)}")
+            raise UnknownNameError(f"{self.heading} has the parents {names}, not {list(parents)}")
         if list(parents) == names:
             return self
         axes = [names.index(p) for p in parents] + [len(names)]
@@ -307,11 +307,13 @@ class CPT:
     def __reduce__(self) -> tuple[object, ...]:
         return CPT._trusted, (self.child, self.values.copy(), self.parents, self.counts)
 
-    def __str__(self) -> str:
+    @property
+    def heading(self) -> str:
+        """What the table is: ``P(child | parent, parent)``."""
         return family_text(self.child, self.parents)
 
     def __repr__(self) -> str:
-        return f"{self!s}\n" + "\n".join(_text_rows(self, most=16))
+        return "\n".join([self.heading, *_text_rows(self, most=16)])
 
     def _repr_html_(self) -> str:
         return "\n".join(_html_rows(self, most=64))
@@ -473,7 +475,7 @@ def _html_rows(cpt: CPT, most: int) -> Iterator[str]:
     def cells(tag: str, texts: Sequence[str]) -> str:
         return "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
 
-    yield f"<table><caption>{escape(str(cpt))}</caption>"
+    yield f"<table><caption>{escape(cpt.heading)}</caption>"
     head = [p.name for p in cpt.parents] + [state_text(s) for s in cpt.child.states]
     yield f"<thead><tr>{cells('th', head)}</tr></thead><tbody>"
     for states, numbers in _shown_rows(cpt, most):

@@ -1100,7 +1100,7 @@ def _ordered_cpts(dag: DAG, cpts: Iterable[LocalDistribution] | Mapping[str, Loc
     if isinstance(cpts, Mapping):
         for key, cpt in zip(cpts, by_name.values(), strict=True):
             if key != cpt.name:
-                raise NetworkError(f"the table given for {key!r} is {cpt!s}")
+                raise NetworkError(f"the table given for {key!r} is {cpt.heading}")
     absent = [name for name in dag.nodes if name not in by_name]
     if absent:
         raise NetworkError(f"no table is given for {absent}")
@@ -1115,12 +1115,12 @@ def _checked(dag: DAG, by_name: Mapping[str, CPT], name: str) -> CPT:
     cpt, expected = by_name[name], dag.parents(name)
     got = [p.name for p in cpt.parents]
     if set(got) != set(expected):
-        raise NetworkError(f"{name!r} has the parents {list(expected)} in the graph, but its table is {cpt!s}")
+        raise NetworkError(f"{name!r} has the parents {list(expected)} in the graph, but its table is {cpt.heading}")
     for parent in cpt.parents:
         own = by_name[parent.name].child
         if own.states != parent.states:
             raise NetworkError(
-                f"{cpt!s}: {parent.name!r} has the states {format_states(parent.states)} here, "
+                f"{cpt.heading}: {parent.name!r} has the states {format_states(parent.states)} here, "
                 f"but {format_states(own.states)} in its own table"
             )
     return cpt.reorder(expected)

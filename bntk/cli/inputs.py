@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bntk
-from bntk.cli.command import did_you_mean
+from bntk.cli.command import UsageError, did_you_mean
 from bntk.cli.output import note, shortened, suffix_of
 from bntk.data.coding import CodedColumn
 from bntk.data.readers import read_columns
@@ -263,7 +263,7 @@ def unknown_name(name: str, known: Sequence[Any], no_such: str) -> UnknownNameEr
 def given(network: BayesianNetwork, words: Sequence[str]) -> dict[str, Any]:
     """Findings such as ``xray=yes``; ``size=small,middle`` is one of the two."""
     found: dict[str, Any] = {}
-    for name, value in (_split(network, word, "STATE") for word in words):
+    for name, value in _named(network, "--given", words, "STATE"):
         variable = network.variable(name)
         if variable.find(value) is not None:
             found[name] = variable.states[variable.code(value)]
@@ -276,7 +276,7 @@ def given(network: BayesianNetwork, words: Sequence[str]) -> dict[str, Any]:
 def soft(network: BayesianNetwork, words: Sequence[str]) -> dict[str, list[float]]:
     """Likelihoods such as ``xray=0.2,0.8``."""
     found: dict[str, list[float]] = {}
-    for name, value in (_split(network, word, "NUMBERS") for word in words):
+    for name, value in _named(network, "--soft", words, "NUMBERS"):
         variable = network.variable(name)
         try:
             found[name] = [float(part) for part in value.split(",")]
@@ -288,6 +288,20 @@ def soft(network: BayesianNetwork, words: Sequence[str]) -> dict[str, list[float
                 f"{shortened(variable.states, 12)}"
             )
     return found
+
+
+def _named(network: BayesianNetwork, option: str, words: Sequence[str], value: str) -> Iterable[tuple[str, str]]:
+    """The name and value of each word; a name that is there twice is refused."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, text = _split(network, word, value)
+        if name in found:
+            raise UsageError(
+                f"{option} has {name!r} twice, {name}={found[name]} and {name}={text}; give one finding per variable "
+                f"({name}=A,B means one of the two)"
+            )
+        found[name] = text
+    return found.items()
 
 
 def _split(network: BayesianNetwork, word: str, value: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -169,19 +169,26 @@ def _accuracy(answer: Answer, data: Data) -> float | None:
 def _rows(answers: Sequence[Answer], data: Data, options: Namespace) -> pd.DataFrame:
     import pandas as pd
 
-    targets = {answer.target for answer in answers}
-    kept = [name for name in data.names if name not in targets] if options.keep == ("all",) else list(options.keep)
+    kept = list(data.names) if options.keep == ("all",) else list(options.keep)
     data.require(kept)
-    clash = targets & set(kept)
-    if clash:
-        raise UsageError(f"--keep {sorted(clash)[0]}: that column is the prediction")
     columns: dict[str, Any] = {name: data.cells(name) for name in kept}
-    for answer in answers:
-        columns[answer.target] = pd.Series(answer.labels, dtype=object)
-        if options.proba:
-            for k, state in enumerate(answer.classes):
-                columns[f"P({answer.target}={state})"] = answer.probabilities[:, k]
+    for name, values in _predicted(answers, options.proba):
+        if name in columns:
+            raise UsageError(f"--keep {name}: the predictions have a column of that name; rename it in the data")
+        columns[name] = values
     return pd.DataFrame(columns)
+
+
+def _predicted(answers: Sequence[Answer], proba: bool) -> Iterator[tuple[str, Any]]:
+    """The columns of the predictions: ``predicted_TARGET``, and ``p_STATE`` or with several ``p_TARGET_STATE``."""
+    import pandas as pd
+
+    for answer in answers:
+        yield f"predicted_{answer.target}", pd.Series(answer.labels, dtype=object)
+        if proba:
+            of = "" if len(answers) == 1 else f"{answer.target}_"
+            for k, state in enumerate(answer.classes):
+                yield f"p_{of}{state}", answer.probabilities[:, k]
 
 
 def _document(answer: Answer, accuracy: float | None, proba: bool) -> dict[str, Any]:
@@ -198,8 +205,9 @@ COMMAND = Command(
     "predict",
     "MODEL DATA",
     "Label rows, in their order: with a classifier that bntk learn has saved, or with any network and a --target. "
-    "Missing values, and columns that are missing altogether, are summed out. If the rows have the class already, the "
-    "share of correct labels is written to standard error.",
+    "Missing values, and columns that are missing altogether, are summed out. Labels are in the column predicted_CLASS, "
+    "probabilities in p_STATE. If the rows have the class already, the share of correct labels is written to standard "
+    "error.",
     (
         Example("labels to a file", "bntk predict dysp.json new.csv -o labels.csv"),
         Example(

@@ -60,7 +60,7 @@ class Distribution:
         self.given, self.report = given, report
         expected = tuple(variable.n_states for variable in self.variables)
         if self.values.shape != expected:
-            raise DataError(f"{self}: the values have shape {self.values.shape}, expected {expected}")
+            raise DataError(f"{self.heading}: the values have shape {self.values.shape}, expected {expected}")
         self.values.setflags(write=False)
 
     @property
@@ -95,7 +95,7 @@ class Distribution:
         if len(self.variables) == 1:
             return float(self.values[self.variables[0].code(state)])
         if not isinstance(state, tuple) or len(state) != len(self.variables):
-            raise DataError(f"{self} is looked up by a state for each variable, as in d[a, b]; got {state!r}")
+            raise DataError(f"{self.heading} is looked up by a state for each variable, as in d[a, b]; got {state!r}")
         return self.probability(dict(zip(self.names, state, strict=True)))
 
     __iter__ = None  # looking up by state must not be taken for a sequence
@@ -131,7 +131,7 @@ class Distribution:
 
     def _axis(self, name: str) -> int:
         if name not in self.names:
-            raise UnknownNameError(f"{self} is not about {name!r}; its variables are {format_states(self.names)}")
+            raise UnknownNameError(f"{self.heading} is not about {name!r}; its variables are {format_states(self.names)}")
         return self.names.index(name)
 
     # ---- views -----------------------------------------------------------------------------------------------
@@ -188,7 +188,9 @@ class Distribution:
         for where in np.ndindex(*self.values.shape):
             yield tuple(v.states[i] for v, i in zip(self.variables, where, strict=True))
 
-    def __str__(self) -> str:
+    @property
+    def heading(self) -> str:
+        """What the distribution is: ``P(targets | evidence)``."""
         names = ", ".join(self.names)
         return f"P({names} | {self.given})" if self.given else f"P({names})"
 
@@ -198,10 +200,10 @@ class Distribution:
             for states, p in zip(self._joint_states(), self.values.ravel()[:_MOST_ROWS].tolist(), strict=False)
         ]
         head = [[*self.names, "", ""]] if len(self.variables) > 1 else []
-        return "\n".join([str(self), *_aligned(head + rows), *_more(self.values.size)])
+        return "\n".join([self.heading, *_aligned(head + rows), *_more(self.values.size)])
 
     def _repr_html_(self) -> str:
-        title = f'<caption style="text-align:left">{escape(str(self))}</caption>'
+        title = f'<caption style="text-align:left">{escape(self.heading)}</caption>'
         names = "".join(f'<th style="text-align:left;padding:1px 0.6em">{escape(name)}</th>' for name in self.names)
         head = f"<thead><tr>{names}<th></th><th></th></tr></thead>" if len(self.variables) > 1 else ""
         rows = zip(self._joint_states(), self.values.ravel()[: 4 * _MOST_ROWS].tolist(), strict=False)

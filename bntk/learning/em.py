@@ -439,6 +439,6 @@ def _tables_of(network: BayesianNetwork, rows: IncompleteRows) -> list[Floats]:
             raise DataError(f"the start must have the structure that is fitted; they differ in {child.name!r}")
         cpt = cpt.reorder([parent.name for parent in parents])
         if [v.states for v in cpt.family] != [v.states for v in (*parents, child)]:
-            raise DataError(f"the start has other states than the data in {cpt!s}; declare them by variables=")
+            raise DataError(f"the start has other states than the data in {cpt.heading}; declare them by variables=")
         tables.append(cpt.values)
     return tables

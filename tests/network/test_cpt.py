@@ -162,3 +162,14 @@ def test_text_and_html_show_names_and_states():
     assert "a&lt;b" in cpt._repr_html_()
     many = CPT.uniform(C, [Variable("p", range(100))])
     assert repr(many).endswith("... 84 more rows")
+
+
+def test_printing_shows_the_numbers():
+    sprinkler = bntk.datasets.sprinkler()
+    table, answer = sprinkler.cpt("rain"), sprinkler.query("rain", {"wet": "yes"})
+    for shown in (str(table), str(answer), f"{answer}"):
+        assert shown.count("\n") >= 2
+    assert str(table) == repr(table)
+    assert str(answer) == repr(answer)
+    assert f"{answer['yes']:.4f}" in str(answer)
+    assert (table.heading, answer.heading) == (str(table).splitlines()[0], str(answer).splitlines()[0])

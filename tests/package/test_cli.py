@@ -138,6 +138,9 @@ BAD = [
     ("predict dysp.json new.csv --costs asia.csv", 1, "asia.csv"),
     ("predict dysp.json new.csv -o x.docx", 1, ".docx"),
     ("predict asia new.csv", 2, "--target"),
+    ("query asia lung --given smoke=yes smoke=no", 2, "'smoke' twice"),
+    ("query asia lung --soft smoke=1,2 smoke=2,1", 2, "'smoke' twice"),
+    ("sample asia -n 2 --given smoke=yes smoke=yes", 2, "'smoke' twice"),
     ("predict asia new.csv --target lugn", 1, "did you mean 'lung'"),
     ("query asia lugn", 1, "did you mean 'lung'"),
     ("query asia lung --given xray", 1, "NAME=STATE"),
@@ -233,7 +236,7 @@ def test_an_interrupted_search_gives_the_best_so_far(folder, monkeypatch, termin
 def test_warnings_of_the_library_are_notes_of_one_line(folder, terminal):
     (folder / "odd.csv").write_text("smoke,bronc\nyes,perhaps\nno,yes\n")
     code, out, err = terminal("bntk predict asia odd.csv --target lung")
-    assert (code, out.splitlines()) == (0, ["lung", "no", "no"])
+    assert (code, out.splitlines()) == (0, ["predicted_lung", "no", "no"])
     lines = err.splitlines()
     assert all(line.startswith("bntk: note: ") for line in lines)
     assert any("perhaps" in line for line in lines)

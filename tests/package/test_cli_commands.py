@@ -36,7 +36,7 @@ def asia():
 def frame_of(text):
     """CSV text as a data frame, probabilities to the last bit."""
     frame = pd.DataFrame(list(csv.DictReader(io.StringIO(text))))
-    return frame.astype({name: float for name in frame.columns if name.startswith("P(")})
+    return frame.astype({name: float for name in frame.columns if name.startswith("p_")})
 
 
 # ---- info ------------------------------------------------------------------------------------------------------------
@@ -105,10 +105,10 @@ def test_a_saved_classifier_predicts_as_the_same_one_in_python(name, terminal):
     model = CLASSIFIERS[name]().fit(train.drop(columns="dysp"), train["dysp"])
     found = frame_of(out)
     X = new.drop(columns="dysp")
-    assert found["dysp"].tolist() == model.predict(X).tolist()
-    np.testing.assert_array_equal(found[["P(dysp=no)", "P(dysp=yes)"]], model.predict_proba(X))
+    assert found["predicted_dysp"].tolist() == model.predict(X).tolist()
+    np.testing.assert_array_equal(found[["p_no", "p_yes"]], model.predict_proba(X))
     known = new["dysp"].notna()
-    right = (found["dysp"] == new["dysp"])[known]
+    right = (found["predicted_dysp"] == new["dysp"])[known]
     assert f"{right.sum()} of {len(right)} labels are right" in err
 
 
@@ -222,8 +222,8 @@ def test_a_network_predicts_a_target(terminal, asia):
     _, out, _ = terminal("bntk predict asia.bif incomplete.csv --target lung --proba")
     found = frame_of(out)
     expected = asia.posterior(frame.drop(columns="lung"), "lung")
-    np.testing.assert_array_equal(found[["P(lung=no)", "P(lung=yes)"]], expected)
-    assert found["lung"].tolist() == expected.idxmax(axis=1).tolist()
+    np.testing.assert_array_equal(found[["p_no", "p_yes"]], expected)
+    assert found["predicted_lung"].tolist() == expected.idxmax(axis=1).tolist()
 
 
 def test_a_network_of_intervals_cuts_numbers_by_itself(terminal):
@@ -241,9 +241,13 @@ def test_a_network_of_intervals_cuts_numbers_by_itself(terminal):
 def test_predictions_stand_beside_columns_of_the_data(terminal):
     assert terminal("bntk predict dysp.json incomplete.csv --keep all -o all.csv")[0] == 0
     kept, frame = pd.read_csv("all.csv"), pd.read_csv("incomplete.csv")
-    pd.testing.assert_frame_equal(kept.drop(columns="dysp"), frame.drop(columns="dysp"))
-    _, out, _ = terminal("bntk predict dysp.json incomplete.csv --keep xray,asia")
-    assert out.splitlines()[0] == "xray,asia,dysp"
+    pd.testing.assert_frame_equal(kept.drop(columns="predicted_dysp"), frame)
+    assert kept["predicted_dysp"].tolist() == bntk.load("dysp.json").predict(frame.drop(columns="dysp")).tolist()
+    _, out, _ = terminal("bntk predict dysp.json incomplete.csv --keep xray,dysp")
+    assert out.splitlines()[0] == "xray,dysp,predicted_dysp"
+    code, _, err = terminal("bntk predict dysp.json all.csv --keep all")
+    assert code == 2
+    assert "'predicted_dysp'" in err or "predicted_dysp:" in err
 
 
 def test_rows_without_a_class_are_left_out(ask, terminal):
@@ -566,7 +570,7 @@ def test_classes_are_shown_in_their_declared_order(harm, terminal, ask):
     assert answer["accuracy"] == model.score(X, harm["harm"])
     code, out, _ = terminal("bntk predict harm.json harm.parquet --proba")
     assert code == 0
-    assert out.splitlines()[0] == "harm,P(harm=slight),P(harm=severe),P(harm=fatal)"
+    assert out.splitlines()[0] == "predicted_harm,p_slight,p_severe,p_fatal"
     Path("costs.csv").write_text("true,slight,fatal,severe\nslight,0,1,1\nsevere,3,0,0\nfatal,9,0,2\n")
     [answer] = ask("bntk predict harm.json harm.parquet --costs costs.csv")["answers"]
     assert answer["labels"] == model.predict(X, costs=[[0, 2, 9], [0, 0, 3], [1, 1, 0]]).tolist()
