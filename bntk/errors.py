@@ -11,6 +11,7 @@ from collections.abc import Iterable
 __all__ = [
     "BntkError",
     "BntkWarning",
+    "ColumnWarning",
     "CycleError",
     "DataError",
     "GraphError",
@@ -104,6 +105,10 @@ def _rebuild_parse_error(message: str, source: str, line: int, column: int) -> P
 
 class BntkWarning(UserWarning):
     """The base of all warnings of this package."""
+
+
+class ColumnWarning(BntkWarning):
+    """A column that is left out, or that looks like something else than what it is read as."""
 
 
 class UnseenStateWarning(BntkWarning):

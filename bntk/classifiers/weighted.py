@@ -341,7 +341,9 @@ class WANBIA(_WeightedNaiveBayes):
 
         for cpt in self.network_.cpts[:-1]:
             if not (cpt.values > 0).all():
-                raise ValueError(f"WANBIA needs positive probabilities, and {cpt.heading} has a zero: give a prior above 0")
+                raise ValueError(
+                    f"WANBIA needs positive probabilities, and {cpt.heading} has a zero: give a prior above 0"
+                )
         low, high = (-np.inf, np.inf) if self.bounds is None else self.bounds
         if not low <= high:
             raise ValueError(f"bounds={self.bounds!r} must be the least and the greatest weight, or None")

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from bntk.cli.command import Command, Example
-from bntk.cli.inputs import DATA_SUFFIXES, Data, are_numbers, is_network, load_model, read_data
+from bntk.cli.inputs import DATA_SUFFIXES, Data, are_numbers, is_network, load_model, read_data, spreadsheet_advice
 from bntk.cli.models import describe
 from bntk.cli.options import add_data_options, add_json
 from bntk.cli.output import emit, facts, shortened, suffix_of, table
 
 _MOST_LINES = 60
+#: Texts, in small letters, by which programs write a missing value.
+_OFTEN_MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "."}
 
 
 def _add_options(parser: ArgumentParser) -> None:
@@ -27,7 +29,7 @@ def _add_options(parser: ArgumentParser) -> None:
 
 def _run(options: Namespace) -> None:
     source = options.data
-    if source == "-" or suffix_of(source) in DATA_SUFFIXES:
+    if source == "-" or suffix_of(source) in DATA_SUFFIXES or spreadsheet_advice(source):
         _tell_rows(options, read_data(options))
         return
     model = load_model(source)
@@ -48,11 +50,11 @@ def _tell_rows(options: Namespace, data: Data) -> None:
         }
         for name, there in known.items()
     ]
-    missing = sum(column["missing"] for column in columns)
+    missing, suspects = sum(column["missing"] for column in columns), _missing_texts(columns)
     complete = int(np.logical_and.reduce(list(known.values())).sum())
     document = {
         **{"kind": "rows", "file": data.source, "rows": data.n_rows, "columns": columns},
-        **{"missing_cells": missing, "complete_rows": complete},
+        **{"missing_cells": missing, "complete_rows": complete, "perhaps_missing": suspects},
     }
 
     def text() -> str:
@@ -63,12 +65,30 @@ def _tell_rows(options: Namespace, data: Data) -> None:
                 ("columns", len(columns)),
                 ("missing cells", f"{missing:,} ({share:.1%})"),
                 ("complete rows", complete),
+                ("perhaps missing", _suspicion(suspects)),
             ]
         )
         lines = [[c["name"], c["kind"], len(c["states"]), _states(c), c["missing"]] for c in columns[:_MOST_LINES]]
         return head + "\n\n" + _cut(table(["column", "kind", "values", "", "missing"], lines), len(columns))
 
     emit(options, document, text)
+
+
+def _missing_texts(columns: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
+    """Labels that often stand for a missing value, with the columns that have them."""
+    found: dict[str, list[str]] = {}
+    for column in columns:
+        for state in column["states"]:
+            if isinstance(state, str) and state.strip().lower() in _OFTEN_MISSING:
+                found.setdefault(state, []).append(column["name"])
+    return found
+
+
+def _suspicion(suspects: dict[str, list[str]]) -> str | None:
+    if not suspects:
+        return None
+    told = [f"{text!r} in {shortened(names)}" for text, names in suspects.items()]
+    return f"{'; '.join(told)}: if so, give --na {','.join(suspects)}"
 
 
 def _kind(states: list[Any]) -> str:

@@ -130,17 +130,28 @@ def _read(options: Namespace) -> list[CodedColumn]:
     settings: dict[str, Any] = {"missing": ("", *options.na)}
     if options.sep is not None:
         settings["sep"] = {"\\t": "\t", "tab": "\t"}.get(options.sep, options.sep)
-    if source == "-":
-        return _read_standard_input(settings)
-    if suffix_of(source) not in DATA_SUFFIXES:
-        raise DataError(
-            f"{source}: the suffix is no format of rows; the known ones are {', '.join(DATA_SUFFIXES)}, and - is "
-            "CSV from standard input"
-        )
+    settings |= {name: value for name in ("encoding", "decimal") if (value := getattr(options, name)) is not None}
     try:
+        if source == "-":
+            return _read_standard_input(settings)
+        if suffix_of(source) not in DATA_SUFFIXES:
+            raise DataError(
+                f"the suffix is no format of rows; the known ones are {', '.join(DATA_SUFFIXES)}, and - is CSV from "
+                f"standard input{spreadsheet_advice(source)}"
+            )
         return read_columns(source, **settings)
     except DataError as error:
         raise DataError(f"{source}: {error}") from None
+    except ParseError:
+        raise
+    except ValueError as error:  # of a setting
+        raise UsageError(str(error)) from None
+
+
+def spreadsheet_advice(source: str) -> str:
+    """What to do with the file of a spreadsheet program; empty for other files."""
+    is_sheet = suffix_of(source) in (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+    return "; save the sheet as CSV in the spreadsheet program, and give that file" if is_sheet else ""
 
 
 def _read_standard_input(settings: dict[str, Any]) -> list[CodedColumn]:

@@ -205,9 +205,9 @@ COMMAND = Command(
     "predict",
     "MODEL DATA",
     "Label rows, in their order: with a classifier that bntk learn has saved, or with any network and a --target. "
-    "Missing values, and columns that are missing altogether, are summed out. Labels are in the column predicted_CLASS, "
-    "probabilities in p_STATE. If the rows have the class already, the share of correct labels is written to standard "
-    "error.",
+    "Missing values, and columns that are missing altogether, are summed out. Labels are in the column "
+    "predicted_CLASS, probabilities in p_STATE. If the rows have the class already, the share of correct labels is "
+    "written to standard error.",
     (
         Example("labels to a file", "bntk predict dysp.json new.csv -o labels.csv"),
         Example(

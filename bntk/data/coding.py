@@ -244,10 +244,10 @@ def _report(unknown_values: Sequence[_Unknown], unseen: str) -> None:
     if len(unknown_values) > 5:
         parts.append(f"and {len(unknown_values) - 5} more columns")
     message = "values that are not known states are taken as missing: " + "; ".join(parts)
-    warnings.warn(message, UnseenStateWarning, stacklevel=_caller_level())
+    warnings.warn(message, UnseenStateWarning, stacklevel=caller_level())
 
 
-def _caller_level() -> int:
+def caller_level() -> int:
     """The stack level of the code that called this package, so that a warning points there."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "bntk":

@@ -244,7 +244,9 @@ def _merge(data: np.ndarray, results: Sequence[Coded | TokenError], n: int, quot
     return Tokens(spans, [list(place) for place in places], lookups)
 
 
-def label_texts(data: np.ndarray, tokens: Tokens, column: int, source: str, first_line: int = 1) -> list[str]:
+def label_texts(
+    data: np.ndarray, tokens: Tokens, column: int, source: str, first_line: int = 1, advice: str = ""
+) -> list[str]:
     """The distinct fields of a column as text; bytes that are not UTF-8 are an error that names the line."""
     texts = []
     for label in tokens.labels[column]:
@@ -252,7 +254,7 @@ def label_texts(data: np.ndarray, tokens: Tokens, column: int, source: str, firs
             texts.append(label.decode())
         except UnicodeDecodeError as error:
             line = line_at(data, tokens.where(data, column, label)) + first_line - 1
-            raise ParseError(f"not UTF-8 text: {label!r}", source=source, line=line) from error
+            raise ParseError(f"not UTF-8 text: {label!r}{advice}", source=source, line=line) from error
     return texts
 
 

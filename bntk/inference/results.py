@@ -131,7 +131,9 @@ class Distribution:
 
     def _axis(self, name: str) -> int:
         if name not in self.names:
-            raise UnknownNameError(f"{self.heading} is not about {name!r}; its variables are {format_states(self.names)}")
+            raise UnknownNameError(
+                f"{self.heading} is not about {name!r}; its variables are {format_states(self.names)}"
+            )
         return self.names.index(name)
 
     # ---- views -----------------------------------------------------------------------------------------------

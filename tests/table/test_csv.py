@@ -12,9 +12,11 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+import bntk
 from bntk import Table, Variable, read_table, set_threads
 from bntk.data import tokens
-from bntk.errors import DataError, ParseError, UnseenStateWarning
+from bntk.data.csv_files import _numbers_rows
+from bntk.errors import ColumnWarning, DataError, ParseError, UnseenStateWarning
 
 
 @pytest.fixture(scope="module")
@@ -264,3 +266,72 @@ def test_a_mistake_in_a_later_span_is_reported_with_its_line(folder, monkeypatch
     with pytest.raises(ParseError, match="1 field") as caught:
         read(folder, "\n".join(["a,b", *rows]))
     assert caught.value.line == 79
+
+
+# ---- files as other programs write them ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 9, 10, 11, 100, 1001])
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_the_index_that_pandas_and_r_write_is_left_out(tmp_path, n_rows, first, quoting):
+    frame = pd.DataFrame({"a": [f"x{i % 3}" for i in range(n_rows)], "b": [i % 2 for i in range(n_rows)]})
+    frame.index += first
+    frame.to_csv(tmp_path / "rows.csv", quoting=quoting)
+    with pytest.warns(ColumnWarning, match="numbers the rows"):
+        table = bntk.read_table(tmp_path / "rows.csv")
+    assert table.names == ("a", "b")
+    assert table.to_pandas()["a"].tolist() == frame["a"].tolist()
+
+
+def test_an_index_beside_labels_with_line_ends_is_left_out(tmp_path):
+    frame = pd.DataFrame({"text": ["one\ntwo", 'a "quoted" word', "plain"]})
+    frame.to_csv(tmp_path / "rows.csv")
+    with pytest.warns(ColumnWarning, match="numbers the rows"):
+        assert bntk.read_table(tmp_path / "rows.csv").to_pandas()["text"].tolist() == frame["text"].tolist()
+
+
+@pytest.mark.parametrize("numbers", [[2, 3], [0, 2], [0, 0], [1, 3], ["a", "b"], [10, 11], ["00", "01"], ["0x", "1"]])
+def test_a_column_without_a_name_that_numbers_nothing_is_refused_unless_others_are_named(tmp_path, numbers):
+    path = tmp_path / "rows.csv"
+    path.write_text(f",a\n{numbers[0]},x\n{numbers[1]},y\n")
+    with pytest.raises(DataError, match=r"column 1 has no name.*columns="):
+        bntk.read_table(path)
+    assert bntk.read_table(path, columns=["a"]).variable("a").states == ("x", "y")
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=30))
+def test_only_consecutive_numbers_number_the_rows(numbers):
+    text = "".join(f"{number},x\n" for number in numbers).encode()
+    counts = numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
+    assert _numbers_rows(np.frombuffer(text, np.uint8), 0, ",") == counts
+
+
+def test_other_encodings_are_read_and_suggested(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes("Stadt,n\nKöln,1\nUlm,2\n".encode("latin-1"))
+    with pytest.raises(ParseError, match=r"line 2: not UTF-8.*latin-1"):
+        bntk.read_table(path)
+    assert bntk.read_table(path, encoding="latin-1").variable("Stadt").states == ("Köln", "Ulm")
+    path.write_text("Stadt,n\nKöln,1\n", encoding="utf-16")
+    assert bntk.read_table(path, encoding="utf-16").variable("Stadt").states == ("Köln",)
+    path.write_text("Stadt\nKöln\n", encoding="utf-8")
+    with pytest.raises(ParseError, match="not ascii text"):
+        bntk.read_table(path, encoding="ascii")
+    with pytest.raises(ValueError, match="klingon"):
+        bntk.read_table(path, encoding="klingon")
+
+
+def test_decimal_commas_are_read_and_suggested(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a;b;c\n1,5;x,1;2\n-2;y;3\n;y;4\n")
+    with pytest.warns(ColumnWarning, match=r"\['a'\].*decimal"):
+        assert set(bntk.read_table(path).variable("a").states) == {"-2", "1,5"}
+    table = bntk.read_table(path, decimal=",")
+    assert table.variable("a").states == (-2.0, 1.5)
+    assert table.variable("b").states == ("x,1", "y")
+    assert table.variable("c").states == (2, 3, 4)
+    with pytest.raises(ValueError, match="both ','"):
+        bntk.read_table(path, sep=",", decimal=",")
+    with pytest.raises(ValueError, match=r"'\.' or ','"):
+        bntk.read_table(path, decimal=";")
