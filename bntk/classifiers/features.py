@@ -23,7 +23,7 @@ from sklearn.utils.validation import column_or_1d
 from bntk.data.class_order import label_column
 from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order
 from bntk.data.columns import code_column, columns_of_frame, numbers_of
-from bntk.data.cuts import checked_cuts, code_columns, interval_names, learn_cuts
+from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, plain_state
 from bntk.errors import DataError
@@ -116,7 +116,7 @@ class Features:
         labels = _labelled(columns, cuts, continuous)
         states = dict(zip(labels.names, labels.variables, strict=True)) if labels is not None else {}
         for name, points in cuts.items():
-            states[name] = Variable(name, interval_names(points), ordered=True)
+            states[name] = Variable.of_intervals(name, points.tolist())
         names = tuple([name for name, _ in columns])
         seen = tuple([states[name] for name in names if name in states])
         features = cls(names, seen, frozenset(), cuts, continuous)
@@ -164,7 +164,7 @@ def _with_missing_state(variable: Variable) -> Variable:
     label = "missing"
     while label in variable.states:
         label += "_"
-    return Variable(variable.name, (*variable.states, label))
+    return Variable(variable.name, (*variable.states, label), cuts=variable.cuts)
 
 
 def columns_of(X: Any, names: Sequence[str] | None = None) -> list[Column]:

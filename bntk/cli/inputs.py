@@ -171,25 +171,8 @@ def are_numbers(states: Iterable[Any]) -> bool:
 
 def rows_for(network: BayesianNetwork, data: Data, names: Sequence[str]) -> Table:
     """Columns of the data for a network; numbers are cut where its states are intervals."""
-    return Table._from_coded(
-        [_column_for(network.variable(name), data) for name in names],
-        [network.variable(name) for name in names],
-        "missing",
-    )
-
-
-def _column_for(variable: Variable, data: Data) -> CodedColumn:
-    column = data.columns[variable.name]
-    if are_numbers(variable.states) or not data.is_numeric(variable.name):
-        return column
-    from bntk.data.cuts import cut_codes, interval_cuts
-
-    try:
-        cuts = interval_cuts(variable.states)
-    except DataError:  # labels that happen to be numbers in these rows
-        return column
-    codes = cut_codes(data.frame([variable.name])[variable.name].to_numpy(dtype=np.float64), cuts)
-    return CodedColumn(variable.name, [*variable.states, None], codes, declared=True)
+    variables = [network.variable(name) for name in names]
+    return Table._from_coded([data.columns[name] for name in names], variables, "missing")
 
 
 def shared_columns(data: Data, wanted: Sequence[str], of: str) -> list[str]:

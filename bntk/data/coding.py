@@ -7,6 +7,7 @@ only through arrays. The sources themselves are in :mod:`bntk.data.columns` and 
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -175,6 +176,9 @@ def settle_against(
 
 def _match(column: CodedColumn, variable: Variable) -> tuple[list[int], list[int]]:
     """The code in ``variable`` of each label, and which labels are none of its states."""
+    if variable.cuts and (numbers := _as_numbers(column.labels)) is not None:
+        places = np.where(np.isnan(numbers), variable.n_states, np.searchsorted(variable.cuts, numbers))
+        return places.tolist(), []
     lookup, unknown = [], []
     for code, label in enumerate(column.labels):
         if is_missing(label):
@@ -187,6 +191,14 @@ def _match(column: CodedColumn, variable: Variable) -> tuple[list[int], list[int
             unknown.append(code)
         lookup.append(variable.n_states if found is None else found)
     return lookup, unknown
+
+
+def _as_numbers(labels: Sequence[State]) -> np.ndarray | None:
+    """Labels that are all numbers as floats, NaN for missing ones; None if one is anything else."""
+    kinds = {*map(type, labels)}
+    if not all(issubclass(kind, (int, float, np.number)) or kind is type(None) for kind in kinds) or bool in kinds:
+        return None
+    return np.array([math.nan if label is None else label for label in labels], dtype=np.float64)
 
 
 def declared_order(column: CodedColumn) -> list[State] | None:

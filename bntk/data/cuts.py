@@ -19,15 +19,14 @@ Methods:
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 
 from bntk._threads import run_parallel, spans
 from bntk.data.cut_kernels import SUM_BITS, code_kernel, mdl_kernel, n_log_n_table
+from bntk.data.intervals import cuts_of_names, interval_names
 from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 
@@ -158,29 +157,11 @@ def cut_codes(values: Any, cuts: Any) -> np.ndarray:
 # -------------------------------------------------------------------- names
 
 
-def interval_names(cuts: Any) -> list[str]:
-    """The names of the intervals between cut points, with as many digits as identify the cuts exactly.
-
-    Parameters
-    ----------
-    cuts : array of numbers
-        The cut points, increasing.
-
-    Examples
-    --------
-    >>> from bntk.data.cuts import interval_names
-    >>> interval_names([2.5, 4]), interval_names([])
-    (['<= 2.5', '(2.5, 4]', '> 4'], ['all'])
-    """
-    ends = [_digits(cut) for cut in checked_cuts(cuts).tolist()]
-    if not ends:
-        return ["all"]
-    between = [f"({low}, {high}]" for low, high in pairwise(ends)]
-    return [f"<= {ends[0]}", *between, f"> {ends[-1]}"]
-
-
 def interval_cuts(names: Iterable[Any]) -> np.ndarray:
-    """The cut points of intervals named by :func:`interval_names`, to code new rows for a stored network.
+    """The cut points of intervals by the numbers in their names.
+
+    The numbers may be rounded, see :func:`interval_names`; a :class:`bntk.Variable` that was made from cut points keeps
+    the exact ones.
 
     Parameters
     ----------
@@ -194,17 +175,10 @@ def interval_cuts(names: Iterable[Any]) -> np.ndarray:
     array([2.5, 4. ])
     """
     names = [str(name) for name in names]
-    try:
-        cuts = checked_cuts([float(re.split(r"[ \]]", name)[1]) for name in names[:-1]])
-    except (IndexError, ValueError):
-        cuts = np.empty(0)
-    if interval_names(cuts) != names:
+    cuts = () if names == ["all"] else cuts_of_names(names)
+    if cuts is None:
         raise DataError(f"{names} are not the names of intervals, such as ['<= 2.5', '(2.5, 4]', '> 4']")
-    return cuts
-
-
-def _digits(cut: float) -> str:
-    return repr(cut).removesuffix(".0")
+    return np.array(cuts, dtype=np.float64)
 
 
 # -------------------------------------------------------------------- many columns

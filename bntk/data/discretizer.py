@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bntk.data.cuts import checked_cuts, code_columns, interval_names, learn_cuts
+from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
 from bntk.data.variable import Variable, format_states
 from bntk.errors import DataError
 
@@ -100,7 +100,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._positions = [source.keys.index(key) for key in chosen]
         self.cuts_ = {key: known[key] for key in chosen}
         self.variables_ = tuple(
-            Variable(name, interval_names(cuts), ordered=True)
+            Variable.of_intervals(name, cuts)
             for name, cuts in zip(source.names(chosen), self.cuts_.values(), strict=True)
         )
         return self

@@ -6,10 +6,12 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
 
+from bntk.data.intervals import cuts_of_names, interval_names, interval_of, number_in
 from bntk.errors import DataError, UnknownNameError
 
 State = Hashable
@@ -30,11 +32,17 @@ class Variable:
         The labels of the states, in order; at least one. Numpy scalars become plain Python values.
     ordered : bool
         True when the order of the states means something (low < medium < high).
+    cuts : sequence of numbers, optional
+        If the states are the intervals of a number: the points between them, increasing. A number is then taken as
+        the interval that has it. Without them, states that are named as intervals, as ``"<= 2.5"`` and ``"> 2.5"``,
+        have the cut points in their names. A state more than the intervals is allowed at the end.
 
     Attributes
     ----------
     name, states, ordered
         As given; the states as a tuple.
+    cuts : tuple of float, or None
+        The cut points of a variable whose states are intervals.
     n_states : int
         Number of states.
 
@@ -45,16 +53,22 @@ class Variable:
     (2, 1)
     >>> rain
     Variable('rain', ['no', 'yes'])
+    >>> age = Variable.of_intervals("age", [17.5, 64.5])
+    >>> age.states, age.code(40)
+    (('<= 17.5', '(17.5, 64.5]', '> 64.5'), 1)
     """
 
-    __slots__ = ("__dict__", "n_states", "name", "ordered", "states")
+    __slots__ = ("__dict__", "_given_cuts", "n_states", "name", "ordered", "states")
 
     name: str
     states: tuple[State, ...]
     ordered: bool
     n_states: int
+    _given_cuts: tuple[float, ...] | None
 
-    def __init__(self, name: str, states: Iterable[State], ordered: bool = False) -> None:
+    def __init__(
+        self, name: str, states: Iterable[State], ordered: bool = False, cuts: Sequence[float] | None = None
+    ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise DataError(f"a variable needs a name, a string that is not blank; got {name!r}")
         if isinstance(states, (str, bytes)):
@@ -69,11 +83,33 @@ class Variable:
             if label in seen:
                 raise DataError(f"variable {name!r}: state {label!r} is given twice")
             seen.add(label)
-        self._fill(name, labels, bool(ordered))
+        self._fill(name, labels, bool(ordered), None if cuts is None else _checked_cuts(name, cuts, len(labels)))
 
-    def _fill(self, name: str, states: tuple[State, ...], ordered: bool) -> None:
-        for slot, value in (("name", name), ("states", states), ("ordered", ordered), ("n_states", len(states))):
-            object.__setattr__(self, slot, value)
+    def _fill(self, name: str, states: tuple[State, ...], ordered: bool, cuts: tuple[float, ...] | None = None) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "states", states)
+        object.__setattr__(self, "ordered", ordered)
+        object.__setattr__(self, "n_states", len(states))
+        object.__setattr__(self, "_given_cuts", cuts)
+
+    @classmethod
+    def of_intervals(cls, name: str, cuts: Sequence[float]) -> Variable:
+        """An ordered variable whose states are the intervals between cut points; they include their upper ends.
+
+        Parameters
+        ----------
+        name : str
+            The name of the variable.
+        cuts : sequence of numbers
+            The cut points, increasing; without any, the variable has the single state ``"all"``.
+        """
+        points = [float(cut) for cut in cuts]
+        return cls(name, interval_names(points), ordered=True, cuts=points)
+
+    @cached_property
+    def cuts(self) -> tuple[float, ...] | None:
+        """The cut points of a variable whose states are intervals: those given, or the numbers in their names."""
+        return cuts_of_names(self.states) if self._given_cuts is None else self._given_cuts
 
     @classmethod
     def _trusted(cls, name: str, states: Iterable[State], ordered: bool = False) -> Variable:
@@ -102,7 +138,8 @@ class Variable:
         """Code of a state, or None. A label also matches a state of another type that is written the same.
 
         So ``1``, ``1.0`` and ``"1"`` all find the state ``"1"`` of a network read from a file of text, and ``True``
-        finds ``"true"``. A missing value is no state, whatever it is written like.
+        finds ``"true"``. A number finds the interval that has it. A missing value is no state, whatever it is written
+        like.
         """
         try:
             code = self._codes.get(state)
@@ -112,10 +149,13 @@ class Variable:
             return code
         if is_missing(state):
             return None
-        for text in _spellings(plain_state(state)):
+        plain = plain_state(state)
+        for text in _spellings(plain):
             code = self._codes_by_text.get(text, -1)
             if code >= 0:
                 return code
+        if self.cuts is not None and (number := number_in(plain)) is not None:
+            return interval_of(number, self.cuts)
         return None
 
     def code(self, state: State) -> int:
@@ -128,7 +168,7 @@ class Variable:
         return found
 
     def _key(self) -> tuple[object, ...]:
-        return self.name, self.states, tuple(map(type, self.states)), self.ordered
+        return self.name, self.states, tuple(map(type, self.states)), self.ordered, self.cuts
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Variable):
@@ -139,11 +179,24 @@ class Variable:
         return hash((self.name, self.states))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Variable, (self.name, self.states, self.ordered)
+        return Variable, (self.name, self.states, self.ordered, self._given_cuts)
 
     def __repr__(self) -> str:
         ordered = ", ordered=True" if self.ordered else ""
         return f"Variable({self.name!r}, {format_states(self.states)}{ordered})"
+
+
+def _checked_cuts(name: str, cuts: Sequence[float], n_states: int) -> tuple[float, ...]:
+    points = tuple([float(cut) for cut in cuts])
+    increasing = all(low < high for low, high in pairwise(points))  # so that none is NaN, but a single one
+    if not increasing or any(math.isnan(point) or point == math.inf for point in points):
+        raise DataError(f"variable {name!r}: the cut points must be increasing numbers, not {list(points)}")
+    if n_states - len(points) not in (1, 2):
+        raise DataError(
+            f"variable {name!r}: {len(points)} cut points make {len(points) + 1} intervals, but there are {n_states} "
+            "states"
+        )
+    return points
 
 
 def names_of(variables: Iterable[Variable]) -> tuple[str, ...]:

@@ -42,12 +42,19 @@ class NetworkBuilder:
         """Raise the error."""
         raise ParseError(message, source=self.source, line=place[0], column=place[1]) from None
 
-    def add_variable(self, name: str, states: Iterable[State], place: Place, ordered: bool = False) -> None:
+    def add_variable(
+        self,
+        name: str,
+        states: Iterable[State],
+        place: Place,
+        ordered: bool = False,
+        cuts: Sequence[float] | None = None,
+    ) -> None:
         """Declare a variable."""
         if name in self.variables:
             self.fail(f"variable {name!r} is declared twice", place)
         try:
-            self.variables[name] = Variable(name, states, ordered)
+            self.variables[name] = Variable(name, states, ordered, cuts)
         except DataError as error:
             self.fail(str(error), place)
 

@@ -93,7 +93,12 @@ class _Reader:
         if not isinstance(ordered, bool):
             self.build.fail(f"variable {name!r}: ordered must be true or false, not {shown(ordered)}")
         states = [self._state(state, name) for state in self._list(entry, "states", f"variable {name!r}")]
-        self.build.add_variable(name, states, NOWHERE, ordered)
+        cuts = None if entry.get("cuts") is None else self._list(entry, "cuts", f"variable {name!r}")
+        if cuts is not None:
+            cuts = [self._state(cut, name) for cut in cuts]  # a number is written as a state is
+            if not all(type(cut) in (int, float) for cut in cuts):
+                self.build.fail(f"variable {name!r}: cuts must be numbers, not {shown(cuts)}")
+        self.build.add_variable(name, states, NOWHERE, ordered, cuts)
 
     def _state(self, state: Any, name: str, depth: int = 0) -> State:
         if isinstance(state, (str, int, float)):
@@ -195,7 +200,12 @@ def document_of(network: BayesianNetwork, prior: bool = True) -> dict[str, Any]:
 def variable_entry(variable: Variable) -> dict[str, Any]:
     """The entry of a variable in the list of variables."""
     states = [_state_entry(state, variable.name) for state in variable.states]
-    return {"name": variable.name, "states": states, **({"ordered": True} if variable.ordered else {})}
+    entry: dict[str, Any] = {"name": variable.name, "states": states}
+    if variable.ordered:
+        entry["ordered"] = True
+    if variable._given_cuts is not None:
+        entry["cuts"] = [_state_entry(cut, variable.name) for cut in variable._given_cuts]
+    return entry
 
 
 def _state_entry(state: State, name: str) -> Any:

@@ -276,10 +276,27 @@ def test_infinite_and_huge_and_tiny_numbers_are_binned_like_others(
 
 
 @given(st.lists(numbers.filter(lambda x: x != INF).map(lambda x: x + 0.0), max_size=12, unique=True).map(sorted))
-def test_names_are_distinct_and_tell_the_cuts_exactly(cuts: list[float]) -> None:
+def test_names_are_distinct_and_near_the_cuts_and_variables_keep_them_exactly(cuts: list[float]) -> None:
     names = interval_names(cuts)
     assert len(set(names)) == len(cuts) + 1
-    assert interval_cuts(names).tolist() == cuts
+    told = interval_cuts(names)
+    assert (np.diff(told) > 0).all()
+    for place, cut in enumerate(cuts):
+        gaps = [abs(cut - other) for other in (*cuts[max(0, place - 1) : place], *cuts[place + 1 : place + 2])]
+        nearest = min(gaps) if gaps else abs(cut)
+        assert told[place] == cut or abs(told[place] - cut) <= 0.001 * nearest * (1 + 1e-9)
+    variable = bntk.Variable.of_intervals("x", cuts)
+    assert list(variable.cuts or ()) == cuts
+    assert pickle.loads(pickle.dumps(variable)) == variable
+    assert [variable.code(cut) for cut in cuts] == list(range(len(cuts)))
+
+
+def test_names_have_no_digits_of_rounding_errors() -> None:
+    assert interval_names([1.42, 2.2350000000000003]) == ["<= 1.42", "(1.42, 2.235]", "> 2.235"]
+    assert interval_names([0.1 + 0.2]) == ["<= 0.3", "> 0.3"]
+    assert interval_names([1, 1.00000001]) == ["<= 1", "(1, 1.00000001]", "> 1.00000001"]
+    rng = np.random.default_rng(0)
+    assert max(map(len, interval_names(np.sort(rng.normal(size=5)).tolist()))) <= 18
 
 
 def test_names_read_as_intervals() -> None:
@@ -298,7 +315,29 @@ def test_other_names_are_refused(names: list[str]) -> None:
 def test_a_network_keeps_its_intervals_in_a_file(tmp_path: Any) -> None:
     states = interval_names([0.1 + 0.2, 4])
     bntk.BayesianNetwork.from_cpts([bntk.CPT(bntk.Variable("x", states), [0.2, 0.3, 0.5])]).save(tmp_path / "x.bif")
-    assert interval_cuts(bntk.load(tmp_path / "x.bif").variables[0].states).tolist() == [0.1 + 0.2, 4]
+    assert bntk.load(tmp_path / "x.bif").variables[0].cuts == (0.3, 4)
+    exact = bntk.Variable.of_intervals("x", [0.1 + 0.2, 4])
+    network = bntk.BayesianNetwork.from_cpts([bntk.CPT(exact, [0.2, 0.3, 0.5])])
+    network.save(tmp_path / "x.json")
+    assert bntk.load(tmp_path / "x.json").variables == (exact,)
+    assert network.probability({"x": 0.1 + 0.2}) == 0.2
+    assert network.probability({"x": [-1, "7"]}) == 0.7
+
+
+def test_a_network_of_intervals_takes_numbers_in_tables() -> None:
+    x, y = bntk.Variable.of_intervals("x", [0.5, 2]), bntk.Variable("y", ["a", "b"])
+    network = bntk.BayesianNetwork.from_cpts(
+        [bntk.CPT(x, [0.2, 0.3, 0.5]), bntk.CPT(y, [[0.1, 0.9], [0.5, 0.5], [0.7, 0.3]], [x])]
+    )
+    for values in ([0.5, 1, 2.01, None], np.array([0.5, 1, 2.01, NAN]), pd.Series([0.5, 1, 2.01, None])):
+        found = network.posterior({"x": values}, "y")["a"]
+        np.testing.assert_allclose(found, [0.1, 0.5, 0.7, 0.2 * 0.1 + 0.3 * 0.5 + 0.5 * 0.7])
+
+
+@pytest.mark.parametrize("cuts", [[1.0], [3, 2], [1, 1], [NAN, 2], [1, INF], [1, 2, 3, 4]])
+def test_cuts_that_do_not_fit_the_states_are_refused(cuts: list[float]) -> None:
+    with pytest.raises(bntk.errors.DataError, match="'x'"):
+        bntk.Variable("x", ["low", "middle", "high", "highest"][: 4 if len(cuts) != 2 else 3], cuts=cuts)
 
 
 # -------------------------------------------------------------------- many columns, and the door
@@ -373,8 +412,9 @@ def test_numeric_columns_become_ordered_categories_and_others_pass_through(frame
     assert list(discretizer.cuts_) == ["x", "n", "count"]
     table = bntk.Table.from_frame(states)
     for variable in discretizer.variables_:
-        assert variable == table.variable(variable.name)
+        assert variable.states == table.variable(variable.name).states
         assert variable.ordered
+        assert list(variable.cuts or ()) == discretizer.cuts_[variable.name].tolist()
         numbers = frame[variable.name].to_numpy(dtype=float, na_value=NAN)
         assert np.array_equal(table.column(variable.name), cut_codes(numbers, discretizer.cuts_[variable.name]))
 
