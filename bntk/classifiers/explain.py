@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from math import factorial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.features import Rows
 from bntk.data.table import Table, code_dtype
 from bntk.errors import DataError, UnknownNameError
+from bntk.inference.rows import log_joint_rows
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -24,6 +28,8 @@ Part = tuple[str, Any, Floats]
 
 #: Log odds below this are rounding.
 NOTHING = 1e-12
+#: Features that share a contribution fairly, by all their subsets; more share it in the order of columns.
+MOST_SHARING = 8
 
 
 def explain_row(classifier: BayesClassifier, X: Any, of: Any = None, against: Any = None) -> pd.DataFrame:
@@ -50,7 +56,8 @@ def explain_row(classifier: BayesClassifier, X: Any, of: Any = None, against: An
     lines = [(name, state, odds(scores)) for name, state, scores in parts]
     lines.append((rest, None, odds(total) - sum(line[2] for line in lines)))
     first, *others = lines
-    others = [line for line in others if abs(line[2]) > NOTHING]
+    in_use = {*getattr(classifier, "features_in_use_", ())}
+    others = [line for line in others if abs(line[2]) > NOTHING or line[0] in in_use]
     others.sort(key=lambda line: -abs(line[2]))
     names, states, values = zip(first, *others, strict=True)
     classes = classifier.class_order_
@@ -77,21 +84,88 @@ def _two_classes(classifier: BayesClassifier, total: Floats, of: Any, against: A
 
 
 def _family_parts(network: BayesianNetwork, table: Table) -> list[Part]:
-    """The class's own table, and those of its children where all their cells are observed."""
-    target = len(network.cpts) - 1
-    codes = [*table.codes[:, 0].tolist(), slice(None)]
-    parts: list[Part] = []
-    for v in (target, *network.dag.child_indices[target]):
-        family = (*network.dag.parent_indices[v], v)
-        if any(u != target and codes[u] == network.cpts[u].child.n_states for u in family):
-            continue
-        variable = network.cpts[v].child
+    """The prior of the class, its parents, its children, and the other parents of these, as far as they are observed.
+
+    With parents S of the class, log P(c | S) = log P(c) + [log P(c | S) - log P(c)], and the bracket is shared among S.
+    The table of a child x is its own, except for what parents T add that have no arc from or to the class: of
+    log P(x | c, ..., T) the child has log P(x | c, ...), and T share the rest.
+    """
+    target, codes = len(network.cpts) - 1, table.codes[:, 0].astype(np.int64)
+    dag, cards = network.dag, np.array([cpt.child.n_states for cpt in network.cpts])
+    seen = {v for v in range(target) if codes[v] < cards[v]}
+    above, below = set(dag.parent_indices[target]), set(dag.child_indices[target])
+    query = _Query(network, codes, cards)
+    shares: dict[int, Floats] = {target: query.log_joint([()])[0]}
+    shares |= _shared(sorted(above & seen), query.log_joint)
+    for child in sorted(below & seen):
+        parents = {*dag.parent_indices[child]} - {target}
+        if not parents <= seen:
+            continue  # among those with missing values around them
+        apart = sorted(parents - above - below)
+        beside = tuple(sorted(parents - {*apart}))
+
+        def log_table(sets: Sequence[Sequence[int]], child: int = child, beside: Sequence[int] = beside) -> Floats:
+            """log P(child | class, beside, set) for each set."""
+            with_child = query.log_joint([(*beside, *some, child) for some in sets])
+            return _less(with_child, query.log_joint([(*beside, *some) for some in sets]))
+
+        given = _shared(apart, log_table)
+        whole = query.table(child)
+        if not all(np.isfinite(share).all() for share in given.values()):
+            given = {}
+        for v, share in given.items():
+            shares[v] = shares.get(v, 0.0) + share
+        shares[child] = shares.get(child, 0.0) + whole - sum(given.values())
+    return [
+        (network.names[v], None if v == target else network.cpts[v].child.states[codes[v]], share)
+        for v, share in shares.items()
+    ]
+
+
+class _Query:
+    """Log probabilities of parts of one row, in each class."""
+
+    def __init__(self, network: BayesianNetwork, codes: NDArray[np.int64], cards: NDArray[np.int64]) -> None:
+        self.network, self.codes, self.cards = network, codes, cards
+
+    def log_joint(self, sets: Sequence[Sequence[int]]) -> Floats:
+        """log P(class, observed values of a set of variables) for each set, shape (sets, classes)."""
+        rows = np.repeat(self.cards[:, None], len(sets), axis=1)
+        for place, some in enumerate(sets):
+            rows[list(some), place] = self.codes[list(some)]
+        return log_joint_rows(self.network, rows.astype(code_dtype(self.network.variables)), len(self.cards) - 1)
+
+    def table(self, v: int) -> Floats:
+        """log P(value of v | its parents, class) in each class, all of its parents observed."""
+        family, target = (*self.network.dag.parent_indices[v], v), len(self.cards) - 1
+        place = tuple(slice(None) if u == target else int(self.codes[u]) for u in family)
         with np.errstate(divide="ignore"):
-            scores = np.log(network.cpts[v].values[tuple(codes[u] for u in family)])
-        parts.append((variable.name, None if v == target else variable.states[codes[v]], scores))
-    if not parts or parts[0][0] != network.names[target]:  # a parent of the class is missing
-        parts.insert(0, (network.names[target], None, np.zeros(network.cpts[target].child.n_states)))
-    return parts
+            return np.asarray(np.log(self.network.cpts[v].values[place]))
+
+
+def _shared(players: Sequence[int], value: Callable[[Sequence[Sequence[int]]], Floats]) -> dict[int, Floats]:
+    """What each player adds to the value of a set, the mean over all orders (Shapley 1953); in their order if many.
+
+    ``value`` gives one row per set.
+    """
+    if len(players) > MOST_SHARING:
+        worth = value([players[:n] for n in range(len(players) + 1)])
+        return dict(zip(players, _less(worth[1:], worth[:-1]), strict=True))
+    sets = [some for n in range(len(players) + 1) for some in combinations(players, n)]
+    worth = dict(zip(sets, value(sets), strict=True)) if players else {}
+    shares = {}
+    for player in players:
+        without = [some for some in sets if player not in some]
+        weights = [factorial(len(some)) * factorial(len(players) - len(some) - 1) for some in without]
+        gains = [_less(worth[tuple(sorted((*some, player)))], worth[some]) for some in without]
+        shares[player] = np.average(gains, axis=0, weights=weights)
+    return shares
+
+
+def _less(one: Floats, other: Floats) -> Floats:
+    """The difference of logs; 0 where both are those of zero."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isneginf(one) & np.isneginf(other), 0.0, one - other)
 
 
 def _omission_parts(classifier: BayesClassifier, table: Table) -> list[Part]:
