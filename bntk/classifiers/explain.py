@@ -149,8 +149,8 @@ def _shared(players: Sequence[int], value: Callable[[Sequence[Sequence[int]]], F
     ``value`` gives one row per set.
     """
     if len(players) > MOST_SHARING:
-        worth = value([players[:n] for n in range(len(players) + 1)])
-        return dict(zip(players, _less(worth[1:], worth[:-1]), strict=True))
+        known = value([players[:n] for n in range(len(players) + 1)])
+        return dict(zip(players, _less(known[1:], known[:-1]), strict=True))
     sets = [some for n in range(len(players) + 1) for some in combinations(players, n)]
     worth = dict(zip(sets, value(sets), strict=True)) if players else {}
     shares = {}

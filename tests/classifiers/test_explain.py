@@ -19,7 +19,7 @@ def rows() -> pd.DataFrame:
 def anywhere(rows: pd.DataFrame, target: str, arcs: str) -> bntk.BayesNetClassifier:
     """A classifier with a given structure, in which the class may have parents."""
     dag = bntk.DAG.parse(arcs)
-    required = [arc for arc in dag.arcs]
+    required = list(dag.arcs)
     space = bntk.spaces.dag(rows.columns).restrict(
         required=required,
         forbidden=[(a, b) for a in rows for b in rows if a != b and (a, b) not in required],
