@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from bntk.errors import DataError
 from bntk.learning.scores.missing_sums import ExactTerms
-from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator, Task
-from bntk.learning.scores.predictive_terms import Family, LabelledRows, Matrix, Structure
+from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator, Signed, Task
+from bntk.learning.scores.predictive_terms import LabelledRows, Matrix, Structure
 
 
 class ExactPredictiveEvaluator(PredictiveEvaluator):
@@ -66,7 +66,7 @@ class ExactPredictiveEvaluator(PredictiveEvaluator):
         parents = enumerate(self._parents)
         return Structure(tuple(frozenset((change or {}).get(node, held)) for node, held in parents))
 
-    def _held_terms(self) -> list[tuple[Family | Structure, float]]:
+    def _held_terms(self) -> Signed:
         if not self._terms.rows.has_missing.any():
             return super()._held_terms()
         self._terms.hold(self._structure())
@@ -84,7 +84,7 @@ class ExactPredictiveEvaluator(PredictiveEvaluator):
             sums = self._terms.matters(after.changed(held))
             if not families and not sums:
                 continue
-            signed: list[tuple[Family | Structure, float]] = [(f, -1.0) for f, _ in families if f is not None]
+            signed: Signed = [(f, -1.0) for f, _ in families if f is not None]
             signed += [(f, 1.0) for _, f in families if f is not None]
             signed += [(held, -1.0), (after, 1.0)] if sums else []
             tasks.append(Task(signed, [None], [place]))

@@ -102,8 +102,7 @@ class ExactTerms(Terms):
 
     def _missing_in(self, family: Family) -> Marks:
         """The rows with a missing cell in a family."""
-        marks: Marks = self._missing[[family[0], *family[1]]].any(axis=0)
-        return marks
+        return np.logical_or.reduce(self._missing[[family[0], *family[1]]], axis=0)
 
     # ---------------------------------------------------------------- sums
 
@@ -114,7 +113,7 @@ class ExactTerms(Terms):
             out[:] = 0.0
         else:
             out[:] = self._near[1]
-            wanted = self._missing[sorted(structure.changed(self._near[0]))].any(axis=0)
+            wanted = np.logical_or.reduce(self._missing[sorted(structure.changed(self._near[0]))], axis=0)
         if not wanted.any():
             return
         too_large = self._by_elimination(structure, wanted, out)

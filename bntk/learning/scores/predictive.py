@@ -12,7 +12,9 @@ Missing cells: rows whose class is missing are left out entirely. A row counts f
   child without children; where feature parents are missing, theta is that of the table summed over these parents.
 - ``"exact"``: by the network, p(c | observed cells) with the missing cells summed out, as a classifier predicts that is
   fitted to the other rows. The families of a row are tied together then, so that each structure takes sums over the
-  missing cells of the rows that a move changes. See :mod:`.missing_sums`.
+  missing cells of the rows that a move changes. See :mod:`.missing_sums`. For a tree over asia and 300 rows with a
+  tenth of their cells missing, a structure takes 0.2 ms (LOO, LC) to 0.3 ms (CV in ten folds) instead of 0.01 ms; for
+  30 variables and 1000 rows, 1.1 ms and 2.2 ms instead of 0.02 ms. Complete rows cost the same.
 
 References
 ----------
@@ -124,7 +126,8 @@ class LOO(PredictiveScore):
     missing : {"approximate", "exact"}
         What a row with missing cells is predicted by. ``"approximate"``: the families one by one, with parents that are
         missing summed out of each; quick, but some percent off. ``"exact"``: the network, with the missing cells summed
-        out, as a classifier with this prior predicts that is fitted to the other rows. That takes MS_TEXT
+        out, as a classifier with this prior predicts that is fitted to the other rows; 20 to 100 times slower where
+        half of the rows or more have missing cells.
 
     Examples
     --------
@@ -164,7 +167,8 @@ class LC(PredictiveScore):
     missing : {"approximate", "exact"}
         What a row with missing cells is predicted by. ``"approximate"``: the families one by one, with parents that are
         missing summed out of each; quick, but some percent off. ``"exact"``: the network, with the missing cells summed
-        out, as a classifier with this prior predicts that is fitted to the other rows. That takes MS_TEXT
+        out, as a classifier with this prior predicts that is fitted to the other rows; 20 to 100 times slower where
+        half of the rows or more have missing cells.
 
     Examples
     --------
@@ -228,7 +232,8 @@ class CV(FoldScore):
     missing : {"approximate", "exact"}
         What a row with missing cells is predicted by. ``"approximate"``: the families one by one, with parents that are
         missing summed out of each; quick, but some percent off. ``"exact"``: the network, with the missing cells summed
-        out, as a classifier with this prior predicts that is fitted to the other rows. That takes MS_TEXT
+        out, as a classifier with this prior predicts that is fitted to the other rows; 20 to 100 times slower where
+        half of the rows or more have missing cells.
 
     Examples
     --------

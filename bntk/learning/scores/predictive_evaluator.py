@@ -34,13 +34,17 @@ SHARED_BY = 64
 ROWS_IN_A_PIECE = 1 << 12
 
 
+#: What is added to a matrix of class log scores, or taken from it.
+Signed = list[tuple[Family | Structure, float]]
+
+
 class Task(NamedTuple):
     """Structures that differ in one term: what all of them add to the matrix (or take from it), and each last term.
 
     When most families change, it is less work to begin with an empty matrix: ``anew``.
     """
 
-    common: list[tuple[Family | Structure, float]]
+    common: Signed
     last: list[Family | None]
     places: list[int]
     anew: bool = False
@@ -275,7 +279,7 @@ class PredictiveEvaluator(Evaluator):
         families = (self._family(node, parents) for node, parents in enumerate(self._parents))
         return [family for family in families if family is not None]
 
-    def _held_terms(self) -> list[tuple[Family | Structure, float]]:
+    def _held_terms(self) -> Signed:
         """What the class log scores of the structure held are the sum of."""
         return [(family, 1.0) for family in self._held()]
 
@@ -294,7 +298,7 @@ class PredictiveEvaluator(Evaluator):
             if len(touched) > 1:
                 gone = {node for node, _ in old}
                 anew = 2 * len(old) > len(held)
-                first = [(f, 1.0) for f in held if f[0] not in gone] if anew else [(f, -1.0) for f in old]
+                first: Signed = [(f, 1.0) for f in held if f[0] not in gone] if anew else [(f, -1.0) for f in old]
                 tasks.append(Task(first + [(family, 1.0) for family in new], [last], [place], anew))
                 continue
             key = (touched[0][0], -1 if last is None else last[0])
@@ -335,7 +339,7 @@ class PredictiveEvaluator(Evaluator):
             self._known_scores = self._sum(self._held_terms(), np.zeros(self._terms.shape))
         return self._known_scores
 
-    def _sum(self, signed: list[tuple[Family | Structure, float]], base: Matrix) -> Matrix:
+    def _sum(self, signed: Signed, base: Matrix) -> Matrix:
         """Add terms to a matrix, in place, as many at a time as there is room for."""
         terms, at_once = self._terms, self._terms.n_passing
         for start in range(0, len(signed), at_once):
