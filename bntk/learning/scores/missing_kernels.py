@@ -66,7 +66,7 @@ def sum_missing_cells(
 
 @njit(**INNER)
 def count_row(i, weight, anew, codes, flat, counted, alpha, counts, cards, tables):
-    """Add a weight to the cell of row i in each family in which it is complete; normalise the cell's line if ``anew``."""
+    """Add a weight to the cell of row i in each family in which it is complete; ``anew`` normalises the cell's line."""
     for k in range(counted.size):
         f = counted[k]
         at, complete = flat.offsets[f], True

@@ -31,7 +31,7 @@ ALWAYS_DENSE = 1 << 14
 
 
 class Structure(NamedTuple):
-    """The parents of each node. Its term is that of missing cells, which only :class:`~.missing_sums.ExactTerms` has."""
+    """The parents of each node. Its term is that of missing cells, for :class:`~.missing_sums.ExactTerms` alone."""
 
     parents: tuple[frozenset[int], ...]
 
