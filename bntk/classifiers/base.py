@@ -352,7 +352,7 @@ class BayesClassifier(RowReader):
     @property
     def _prior(self) -> Prior:
         """The prior of the parameters, which knows the class variable."""
-        return as_prior(self.prior).given_class((self._class_variable.name,))
+        return as_prior(self.prior).given_class((self._class_variable,))
 
     @property
     def _seed(self) -> int:

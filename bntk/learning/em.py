@@ -171,7 +171,7 @@ def fit_em(
     if max_iter < 1 or n_starts < 1:
         raise ValueError(f"max_iter and n_starts must be at least 1, not {max_iter} and {n_starts}")
     table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights)
-    rule = as_prior(prior)
+    rule = as_prior(prior).for_variables(table.variables)
     rows = IncompleteRows(dag, table, row_weights, rule, max_entries)
     climbs: list[_Climb] = []
     with progress_bar(progress, desc="EM", unit=" iterations") as bar:

@@ -104,6 +104,7 @@ def learn(
     """
     rule = score if isinstance(score, Score) else scores.by_name(score)
     counter, space = _counter_and_space(data, weights, variables, space)
+    rule = rule.for_variables(counter.variables)
     found = _search(counter, rule, space, search, start, seed, progress)
     network = fit(found.dag, counter, default_prior(rule) if prior is None else prior)
     return network._with_report(found)

@@ -46,8 +46,8 @@ def fit(
         Must have a column for each node; others are ignored.
     prior : "mle", "backoff", float, mapping, or Prior
         A number is the Dirichlet alpha of every cell; a mapping gives it by variable (a number, or one per state);
-        ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size; ``"backoff"`` shrinks each table towards P(child),
-        see :class:`bntk.priors.Backoff`.
+        ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size, ``BDeu.per_class(alpha, target=...)`` one of each
+        class; ``"backoff"`` shrinks each table towards P(child), see :class:`bntk.priors.Backoff`.
     weights : array_like, optional
         One non-negative number per row.
     variables : sequence of Variable, optional
@@ -74,8 +74,8 @@ def fit(
         from bntk.learning.em import fit_em
 
         return fit_em(dag, data, prior, weights=weights, variables=variables, max_entries=max_entries)
-    rule = as_prior(prior)
     counter = as_counter(data, variables=variables, weights=weights, only=dag.nodes)
+    rule = as_prior(prior).for_variables(counter.variables)
     families = sized_families(dag, counter.variables, max_entries)
     wanted = [*families, *rule.needed(families)]
     counts = counter.tables(map(names_of, wanted), max_entries=max_entries)

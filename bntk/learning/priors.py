@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.data.variable import Variable, cards_of, names_of
+from bntk.errors import DataError
 
-__all__ = ["BDeu", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
+__all__ = ["BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
 
 #: The variables of a family: the parents, then the child.
 Family = tuple[Variable, ...]
@@ -66,8 +67,12 @@ class Prior(ABC):
         """The families whose counts :meth:`pseudo_counts` depends on; none for most priors."""
         return []
 
-    def given_class(self, names: Iterable[str]) -> Prior:
-        """The prior as a classifier uses it, which has class variables of these names."""
+    def given_class(self, variables: Sequence[Variable]) -> Prior:
+        """The prior as a classifier uses it, which has these class variables."""
+        return self
+
+    def for_variables(self, variables: Sequence[Variable]) -> Prior:
+        """The prior of a network with these variables; the same, unless it depends on their numbers of states."""
         return self
 
 
@@ -131,9 +136,80 @@ class BDeu(Prior):
         if not (math.isfinite(self.ess) and self.ess > 0):
             raise ValueError(f"the equivalent sample size must be a positive number, not {self.ess!r}")
 
+    @classmethod
+    def per_class(cls, alpha: float, n_classes: int | None = None, *, target: str | None = None) -> BDeu | BDeuPerClass:
+        """The prior with an equivalent sample of ``alpha`` rows *in each class*: :class:`BDeuPerClass`.
+
+        Parameters
+        ----------
+        alpha : float
+            Equivalent sample size of each class. Numbers from 1 to 5 are usual.
+        n_classes : int, optional
+            The number of classes, if it is known: the prior is ``BDeu(alpha * n_classes)``.
+        target : str, optional
+            The class variable. Classifiers fill it in.
+
+        Examples
+        --------
+        >>> BDeu.per_class(2.0), BDeu.per_class(2.0, n_classes=3)
+        (BDeuPerClass(alpha=2.0, target=None), BDeu(ess=6.0))
+        """
+        return BDeuPerClass(alpha, target) if n_classes is None else cls(sample_size(alpha, n_classes))
+
     def pseudo_count(self, child: Variable, q: int) -> float:
         """``ess / (q r)``."""
         return self.ess / (q * child.n_states)
+
+
+@dataclass(frozen=True)
+class BDeuPerClass(Prior):
+    """The BDeu prior with the same equivalent sample size in each class: ``alpha`` times the number of classes in all.
+
+    A family with the class among its variables has, for each class, ``alpha`` rows spread evenly over the states of
+    its other variables: alpha_{x_i x_j | c} = alpha / (r_i r_j) for a feature x_i with the class and a feature x_j as
+    parents, and alpha for each state of the class itself (Mauá's lecture, section 3). A family without the class has
+    all rows of the sample, alpha K / (q r) per cell with K classes. So it is ``BDeu(alpha * K)``, which a network that
+    was fitted with it has as its ``prior``.
+
+    Parameters
+    ----------
+    alpha : float
+        Equivalent sample size of each class. Numbers from 1 to 5 are usual.
+    target : str, optional
+        The class variable. Classifiers fill it in.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = {"fruit": ["apple", "pear", "fig"], "colour": ["red", "green", "green"]}
+    >>> bn = bntk.fit("fruit -> colour", rows, prior=bntk.priors.BDeu.per_class(2, target="fruit"))
+    >>> bn.cpt("colour").probability("red", {"fruit": "apple"}), bn.prior  # (1 + 2 / 2) / (1 + 2)
+    (0.6666666666666666, BDeu(ess=6))
+    """
+
+    alpha: float = 1.0
+    target: str | None = None
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.alpha) and self.alpha > 0):
+            raise ValueError(f"the equivalent sample size of a class must be a positive number, not {self.alpha!r}")
+
+    def given_class(self, variables: Sequence[Variable]) -> BDeu:
+        """``BDeu(alpha * K)``; with several class variables there is no one number of classes."""
+        if len(variables) != 1:
+            raise DataError(
+                f"{self!r} is a prior of one class variable, not of {len(variables)}: {list(names_of(variables))}; "
+                "give BDeu(ess)"
+            )
+        return BDeu(sample_size(self.alpha, variables[0].n_states))
+
+    def for_variables(self, variables: Sequence[Variable]) -> BDeu:
+        """``BDeu(alpha * K)``, with the number K of states of the class variable."""
+        return self.given_class([class_among(variables, self.target, self)])
+
+    def pseudo_count(self, child: Variable, q: int) -> float:
+        """``alpha`` for each state of the class itself; for other variables the class must be known."""
+        return self.for_variables([child]).pseudo_count(child, q)
 
 
 @dataclass(frozen=True)
@@ -182,9 +258,9 @@ class Backoff(Prior):
             raise ValueError(f"given of a Backoff must be names of variables, not {self.given!r}")
         object.__setattr__(self, "given", tuple(self.given))
 
-    def given_class(self, names: Iterable[str]) -> Backoff:
+    def given_class(self, variables: Sequence[Variable]) -> Backoff:
         """Shrunk towards the tables given the class variables alone, unless ``given`` says otherwise."""
-        return self if self.given else replace(self, given=tuple(names))
+        return self if self.given else replace(self, given=names_of(variables))
 
     def pseudo_count(self, child: Variable, q: int) -> float:
         """``alpha``, that of the tables that are not shrunk."""
@@ -213,6 +289,26 @@ class Backoff(Prior):
             simple = kept.issuperset(names_of(parents))
             found.append(None if simple else (*[parent for parent in parents if parent.name in kept], child))
         return found
+
+
+def sample_size(alpha: float, n_classes: int) -> float:
+    """The equivalent sample size of all classes, for ``alpha`` rows in each."""
+    if n_classes < 1:
+        raise ValueError(f"the number of classes must be at least 1, not {n_classes!r}")
+    return alpha * n_classes
+
+
+def class_among(variables: Sequence[Variable], target: str | None, rule: object) -> Variable:
+    """The class variable that a prior or score depends on; refused if none is named, or there is no such variable."""
+    if target is None:
+        raise DataError(
+            f"{rule!r} has an equivalent sample for each class and must know the class variable: "
+            "BDeu.per_class(alpha, target=...) with its name, or BDeu(ess) for all rows; classifiers fill it in"
+        )
+    found = [variable for variable in variables if variable.name == target]
+    if not found:
+        raise DataError(f"the class {target!r} of {rule!r} is not among the variables {list(names_of(variables))}")
+    return found[0]
 
 
 def n_configurations(family: Family) -> int:

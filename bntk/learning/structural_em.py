@@ -175,8 +175,8 @@ def structural_em(
     names = _names(data, variables) if space is None else space.nodes
     space = spaces.dag(names) if space is None else space
     table, row_weights, hidden = incomplete_table(names, data, variables, weights)
-    first = _first(space, start, hidden)
-    estimates = as_prior(default_prior(rule) if prior is None else prior)
+    first, rule = _first(space, start, hidden), rule.for_variables(table.variables)
+    estimates = as_prior(default_prior(rule) if prior is None else prior).for_variables(table.variables)
     task = _Task(table, row_weights, rule, space, estimates, tolerance, seed)
 
     def complete(network: BayesianNetwork) -> TableCounter:

@@ -175,7 +175,7 @@ def test_complete_rows_and_cells_that_tell_nothing_need_look_ups_only(monkeypatc
     rows = network.sample(200, seed=0).to_pandas()
     rows.loc[:, "xray"] = None  # neither in a family with smoke, nor above anything
     expected = network.posterior(rows, "smoke")
-    monkeypatch.setattr(elimination, "_work", None)  # working memory of the large kernels
+    monkeypatch.setattr(elimination, "working_memory", None)  # of the large kernels
     assert np.array_equal(network.posterior(rows.drop(columns="xray"), "smoke"), expected)
 
 

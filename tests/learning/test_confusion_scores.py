@@ -123,7 +123,9 @@ def test_they_are_known_by_name():
         assert scores.by_name(name) == cls()
         assert issubclass(cls, scores.ConfusionScore)
     assert scores.by_name("IM").with_target("c") == IM(target="c")
-    assert repr(IM(5, alpha=4)) == "IM(folds=5, repeats=1, target=None, prior=1.0, seed=0, alpha=4)"
+    shown = "IM(folds=5, repeats=1, target=None, prior=1.0, seed=0, missing='approximate', alpha=4)"
+    assert repr(IM(5, alpha=4)) == shown
+    assert IM(5, 1, "c", 1.0, 0, 4.0) == IM(5, target="c", alpha=4.0)
     assert MI is MutualInformation is scores.MI
 
 
@@ -140,7 +142,7 @@ def test_alpha_is_that_of_the_measure_and_prior_the_pseudo_count():
 
 def test_docstrings_list_all_parameters():
     for cls in (IM, MI, MAE, MCC, CEN, Accuracy):
-        for name in ("folds", "repeats", "target", "prior", "seed"):
+        for name in ("folds", "repeats", "target", "prior", "seed", "missing"):
             assert f"\n{name} : " in cls.__doc__
     assert "\nalpha : " in IM.__doc__
 

@@ -440,7 +440,8 @@ def test_scores_by_name_and_as_values():
         assert scores.by_name(name) == rule()
     assert CV([0, 1, 1]) == CV(np.array([[0, 1, 1]])) != CV([0, 1, 0])
     assert hash(CV([0, 1, 1])) == hash(CV([[0, 1, 1]]))
-    assert repr(CV([0, 1, 1], target="c")) == "CV(folds=<folds of 3 rows>, repeats=1, target='c', alpha=1.0, seed=0)"
+    shown = "CV(folds=<folds of 3 rows>, repeats=1, target='c', alpha=1.0, seed=0, missing='approximate')"
+    assert repr(CV([0, 1, 1], target="c")) == shown
     assert Accuracy(TWO_WAYS).with_target("c") == Accuracy(TWO_WAYS, target="c")
 
 

@@ -173,7 +173,7 @@ def test_names_are_found_in_any_case_and_the_error_lists_the_choices():
     own = BDeu(7)
     assert scores.by_name(own) is own
     for wrong in ("bdue", 3):
-        with pytest.raises(ValueError, match="accuracy, aic, bdeu, bds, bic"):
+        with pytest.raises(ValueError, match="accuracy, aic, bdeu, bdeu_per_class, bds, bic"):
             scores.by_name(wrong)
 
 

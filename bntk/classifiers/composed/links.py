@@ -295,6 +295,7 @@ class LinkMaker:
             of_target, of_parent = (slice(self._starts[j], self._starts[j + 1]) for j in (target, parent))
             counts = self._counts[of_target, of_parent]
             with np.errstate(divide="ignore"):
-                logs = np.log(_given_class(self.inputs.targets[parent], counts, self._prior))
+                prior = self._prior.given_class((self.inputs.targets[target],))
+                logs = np.log(_given_class(self.inputs.targets[parent], counts, prior))
             self._pairs[target, parent] = counts, np.ascontiguousarray(logs.T)
         return self._pairs[target, parent]

@@ -24,7 +24,6 @@ from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.cuts import joint_cuts
 from bntk.data.labels import Labels, read_labels
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
@@ -277,7 +276,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
     @property
     def _prior(self) -> Prior:
         """The prior of the parameters, which knows the class variables."""
-        return as_prior(self.prior).given_class(names_of(self._class_variables))
+        return as_prior(self.prior).given_class(self._class_variables)
 
     # ---------------------------------------------------------------- predicting
 

@@ -72,7 +72,7 @@ def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: 
         if look_up_rows(
             codes, *span, families.cards, lookups, supports, normalise, entry, rest, answer.values, open_blocks
         ):
-            score_rows(codes, *span, open_blocks, *what, *_work(families, width, budget), *answer)
+            score_rows(codes, *span, open_blocks, *what, *working_memory(families, width, budget), *answer)
 
     run_parallel(work, spans(codes.shape[1], 4 * n_threads(), multiple=1024))
     return answer
@@ -112,7 +112,7 @@ class ExpectedCounts:
         families = self._families._replace(tables=tables)
 
         def work(span: tuple[int, int]) -> tuple[Floats, float]:
-            block, room = _work(families, 1, self._budget)
+            block, room = working_memory(families, 1, self._budget)
             beliefs = np.zeros(room.data.size)
             state = (families, self._budget, block, room, beliefs, self.too_large)
             log_z = count_rows(self._codes, self._weights, *span, *state)
@@ -214,7 +214,7 @@ def _what_it_says(values: Floats) -> NDArray[np.uint8]:
     return some.astype(np.uint8) + every
 
 
-def _work(families: Families, width: int, budget: int) -> tuple[Block, Room]:
+def working_memory(families: Families, width: int, budget: int) -> tuple[Block, Room]:
     """Working memory of one piece of work."""
     from bntk.inference.elimination import elimination_kernels as kernels
     from bntk.inference.elimination.component_kernels import MOST_FACTORS, MOST_LOCAL, N_LINES

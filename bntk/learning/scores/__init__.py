@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # editors and type checkers see these; a score that is not he
     from bntk.learning.scores.decomposable import QNML as QNML
     from bntk.learning.scores.decomposable import SB as SB
     from bntk.learning.scores.decomposable import BDeu as BDeu
+    from bntk.learning.scores.decomposable import BDeuPerClass as BDeuPerClass
     from bntk.learning.scores.decomposable import BDs as BDs
     from bntk.learning.scores.decomposable import LogLikelihood as LogLikelihood
     from bntk.learning.scores.predictive import CV as CV

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk._declared import SCORES
 from bntk._threads import n_threads, run_parallel, spans
+from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
@@ -43,7 +44,11 @@ class Score(ABC):
     aliases: ClassVar[tuple[str, ...]] = ()
 
     def with_target(self, target: str) -> Score:
-        """The score for this class variable; the same, unless it is of predictions and has no target yet."""
+        """The score for this class variable; the same, unless it depends on the class."""
+        return self
+
+    def for_variables(self, variables: Sequence[Variable]) -> Score:
+        """The score for data with these variables; the same, unless it depends on their numbers of states."""
         return self
 
     @abstractmethod

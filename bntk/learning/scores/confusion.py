@@ -11,7 +11,7 @@ The formulas are in :mod:`bntk.learning.confusion`. Measures of error are negate
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from bntk.data.class_order import class_order
 from bntk.data.variable import Variable
 from bntk.learning import confusion
 from bntk.learning.scores import leaving_out
-from bntk.learning.scores.predictive import FoldScore
+from bntk.learning.scores.predictive import FoldScore, Missing
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +48,11 @@ class ConfusionScore(FoldScore):
         Pseudo-count that is added to each count when the parameters are estimated; above zero.
     seed : int
         The same seed gives the same folds.
+    missing : {"approximate", "exact"}
+        What a row with missing cells is predicted by. ``"approximate"``: the families one by one, with parents that are
+        missing summed out of each; quick, but some percent off. ``"exact"``: the network, with the missing cells summed
+        out, as a classifier with this prior predicts that is fitted to the other rows; 20 to 100 times slower where
+        half of the rows or more have missing cells.
     """
 
     folds: Any = 10
@@ -55,6 +60,7 @@ class ConfusionScore(FoldScore):
     target: str | None = None
     prior: float = 1.0
     seed: int = 0
+    missing: Missing = field(default="approximate", kw_only=True)
 
     #: Whether the score depends on the order of the classes; those of more than two states must then have one.
     needs_order: ClassVar[bool] = False

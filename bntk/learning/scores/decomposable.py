@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk.data.variable import Variable
+from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter
+from bntk.learning.priors import class_among, sample_size
 from bntk.learning.scores import kernels
 from bntk.learning.scores.base import Score, TableBatch
 
@@ -100,6 +103,10 @@ class DecomposableScore(Score):
         n : float, optional
             Number of rows of the data, for penalties; by default the sum of the counts.
         """
+
+    def for_variables(self, variables: Sequence[Variable]) -> DecomposableScore:
+        """The score for data with these variables; the same, unless it depends on their numbers of states."""
+        return self
 
     def terms(self, counts: ArrayLike, q: float | None = None, n: float | None = None) -> tuple[float, float]:
         """Fit and penalty of one family; the score is their difference."""
@@ -294,25 +301,83 @@ class BDeu(KernelScore):
         _check_positive("the equivalent sample size ess", self.ess)
 
     @classmethod
-    def per_class(cls, alpha_c: float, n_classes: int) -> BDeu:
-        """The score whose families have an equivalent sample of ``alpha_c`` rows *in each class*.
+    def per_class(cls, alpha: float, n_classes: int | None = None, *, target: str | None = None) -> BDeu | BDeuPerClass:
+        """The score whose families have an equivalent sample of ``alpha`` rows *in each class*: :class:`BDeuPerClass`.
 
-        For a feature x_i with the class and a feature x_j as parents, alpha_{x_i x_j | c} = alpha_c / (r_i r_j): the
-        class-conditional equivalent sample size of Maua's lecture, section 3. It keeps likelihood equivalence, so the
-        weight of a pair of features given the class does not depend on the direction of the arc. Numbers from 1 to 5
-        are usual.
+        Parameters
+        ----------
+        alpha : float
+            Equivalent sample size of each class. Numbers from 1 to 5 are usual.
+        n_classes : int, optional
+            The number of classes, if it is known: the score is ``BDeu(alpha * n_classes)``.
+        target : str, optional
+            The class variable. Classifiers fill it in.
 
         Examples
         --------
-        >>> BDeu.per_class(2.0, n_classes=3)
-        BDeu(ess=6.0)
+        >>> BDeu.per_class(2.0), BDeu.per_class(2.0, n_classes=3)
+        (BDeuPerClass(alpha=2.0, target=None), BDeu(ess=6.0))
         """
-        if n_classes < 1:
-            raise ValueError(f"the number of classes must be at least 1, not {n_classes!r}")
-        return cls(alpha_c * n_classes)
+        return BDeuPerClass(alpha, target) if n_classes is None else cls(sample_size(alpha, n_classes))
 
     def _rule(self, n: float) -> Rule:
         return Rule(kernels.DIRICHLET, kernels.ALL_CELLS, float(self.ess))
+
+
+@dataclass(frozen=True)
+class BDeuPerClass(DecomposableScore):
+    """BDeu with the same equivalent sample size in each class: ``ess`` is ``alpha`` times the number of classes.
+
+    A feature x_i with the class and a feature x_j as parents has alpha_{x_i x_j | c} = alpha / (r_i r_j), the
+    class-conditional equivalent sample size of Mauá's lecture, section 3; the class itself has alpha for each of its
+    states. A family without the class has all rows of the sample: alpha K / (q r) per cell, with K classes. So it is
+    :class:`BDeu`, Markov-equivalent structures have the same score, and the weight of a pair of features given the
+    class does not depend on the direction of the arc.
+
+    Parameters
+    ----------
+    alpha : float
+        Equivalent sample size of each class. Numbers from 1 to 5 are usual.
+    target : str, optional
+        The class variable. Classifiers fill it in.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> data = {"fruit": ["apple", "pear", "fig"], "colour": ["red", "green", "green"]}
+    >>> rule = BDeuPerClass(2, target="fruit")
+    >>> bntk.score("fruit -> colour", data, rule) == bntk.score("fruit -> colour", data, BDeu(2 * 3))
+    True
+    """
+
+    alpha: float = 1.0
+    target: str | None = None
+    name = "bdeu_per_class"
+    _equivalent = True
+
+    def __post_init__(self) -> None:
+        _check_positive("the equivalent sample size alpha of a class", self.alpha)
+
+    def with_target(self, target: str) -> BDeuPerClass:
+        """The same score of another class variable."""
+        return replace(self, target=target)
+
+    def for_variables(self, variables: Sequence[Variable]) -> BDeu:
+        """``BDeu(alpha * K)``, with the number K of states of the class variable."""
+        return BDeu(sample_size(self.alpha, class_among(variables, self.target, self).n_states))
+
+    def family(self, counts: ArrayLike, q: float | None = None, n: float | None = None) -> float:
+        """Refused: the counts of a family do not tell the number of classes."""
+        raise DataError(
+            f"{self!r} depends on the number of classes, which a family alone does not tell; give it: "
+            f"BDeu.per_class({self.alpha!r}, n_classes=...)"
+        )
+
+    def evaluator(
+        self, counter: Counter, dag: DAG | None = None, *, arc_weights: NDArray[np.float64] | None = None
+    ) -> FamilyEvaluator:
+        """An evaluator of ``BDeu(alpha * K)`` on the rows of a counter; see :meth:`Score.evaluator`."""
+        return self.for_variables(counter.variables).evaluator(counter, dag, arc_weights=arc_weights)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,15 @@ Only the families that contain the class matter, and the counts of the rows that
 tables: nothing is refitted. The class may be anywhere in the DAG; it may have parents.
 
 Missing cells: rows whose class is missing are left out entirely. A row counts for a family when it is complete in it
-(available cases). In a row, a family whose child is missing adds nothing, which is exact for a child without children;
-where feature parents are missing, theta is that of the table summed over these parents. To sum out missing values
-exactly would tie the families of a row together: a move could no longer be judged by the families that it changes.
+(available cases). What a row with missing cells is predicted by is a choice, the parameter ``missing``:
+
+- ``"approximate"``: by the families one by one. A family whose child is missing adds nothing, which is exact for a
+  child without children; where feature parents are missing, theta is that of the table summed over these parents.
+- ``"exact"``: by the network, p(c | observed cells) with the missing cells summed out, as a classifier predicts that is
+  fitted to the other rows. The families of a row are tied together then, so that each structure takes sums over the
+  missing cells of the rows that a move changes. See :mod:`.missing_sums`. For a tree over asia and 300 rows with a
+  tenth of their cells missing, a structure takes 0.2 ms (LOO, LC) to 0.3 ms (CV in ten folds) instead of 0.01 ms; for
+  30 variables and 1000 rows, 1.1 ms and 2.2 ms instead of 0.02 ms. Complete rows cost the same.
 
 References
 ----------
@@ -18,8 +24,8 @@ M. Mach and M. Mráz. Quality measures for Bayesian network classifier design, e
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +42,9 @@ if TYPE_CHECKING:
 LEAST_ALPHA, MOST_ALPHA = 1e-30, 1e30
 
 
+Missing = Literal["approximate", "exact"]
+
+
 class PredictiveScore(Score):
     """The base of scores that predict the class of each row from other rows.
 
@@ -47,9 +56,13 @@ class PredictiveScore(Score):
         The class variable. None is filled in by classifiers; see :meth:`with_target`.
     alpha : float
         Pseudo-count that is added to each count; above zero. A :class:`ConfusionScore` calls it ``prior``.
+    missing : {"approximate", "exact"}
+        What a row with missing cells is predicted by: the families one by one, or the network, with these cells summed
+        out. ``"approximate"`` for scores without this field.
     """
 
     target: str | None
+    missing: Missing = "approximate"
 
     #: The field with the pseudo-count.
     _pseudo_count_field: ClassVar[str] = "alpha"
@@ -61,6 +74,8 @@ class PredictiveScore(Score):
                 f"{self._pseudo_count_field} must be a number above 0 (from {LEAST_ALPHA:g} to {MOST_ALPHA:g}), not "
                 f"{given!r}: a prediction must not be impossible because some rows were left out"
             )
+        if self.missing not in get_args(Missing):
+            raise ValueError(f"missing={self.missing!r} is not known; the choices are 'approximate' and 'exact'")
 
     @property
     def pseudo_count(self) -> float:
@@ -71,7 +86,7 @@ class PredictiveScore(Score):
         """The same score of another class variable.
 
         >>> LOO(alpha=0.5).with_target("class")
-        LOO(target='class', alpha=0.5)
+        LOO(target='class', alpha=0.5, missing='approximate')
         """
         return replace(self, target=target)  # type: ignore[type-var]  # every subclass is a dataclass
 
@@ -87,8 +102,11 @@ class PredictiveScore(Score):
         self, counter: Counter, dag: DAG | None = None, *, arc_weights: NDArray[np.float64] | None = None
     ) -> PredictiveEvaluator:
         """An evaluator of this score on the rows of a counter, which must be in memory; see :meth:`Score.evaluator`."""
+        from bntk.learning.scores.exact_evaluator import ExactPredictiveEvaluator
         from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 
+        if self.missing == "exact":
+            return ExactPredictiveEvaluator(self, counter, dag, arc_weights=arc_weights)
         return PredictiveEvaluator(self, counter, dag, arc_weights=arc_weights)
 
 
@@ -105,6 +123,11 @@ class LOO(PredictiveScore):
         The class variable.
     alpha : float
         Pseudo-count that is added to each count.
+    missing : {"approximate", "exact"}
+        What a row with missing cells is predicted by. ``"approximate"``: the families one by one, with parents that are
+        missing summed out of each; quick, but some percent off. ``"exact"``: the network, with the missing cells summed
+        out, as a classifier with this prior predicts that is fitted to the other rows; 20 to 100 times slower where
+        half of the rows or more have missing cells.
 
     Examples
     --------
@@ -118,6 +141,7 @@ class LOO(PredictiveScore):
 
     target: str | None = None
     alpha: float = 1.0
+    missing: Missing = field(default="approximate", kw_only=True)
     name = "loo"
 
     def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
@@ -140,6 +164,11 @@ class LC(PredictiveScore):
         Pseudo-count that is added to each count.
     shuffle : int, optional
         The seed of a random order.
+    missing : {"approximate", "exact"}
+        What a row with missing cells is predicted by. ``"approximate"``: the families one by one, with parents that are
+        missing summed out of each; quick, but some percent off. ``"exact"``: the network, with the missing cells summed
+        out, as a classifier with this prior predicts that is fitted to the other rows; 20 to 100 times slower where
+        half of the rows or more have missing cells.
 
     Examples
     --------
@@ -152,6 +181,7 @@ class LC(PredictiveScore):
     target: str | None = None
     alpha: float = 1.0
     shuffle: int | None = None
+    missing: Missing = field(default="approximate", kw_only=True)
     name = "lc"
 
     def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
@@ -199,6 +229,11 @@ class CV(FoldScore):
         Pseudo-count that is added to each count.
     seed : int
         The same seed gives the same folds.
+    missing : {"approximate", "exact"}
+        What a row with missing cells is predicted by. ``"approximate"``: the families one by one, with parents that are
+        missing summed out of each; quick, but some percent off. ``"exact"``: the network, with the missing cells summed
+        out, as a classifier with this prior predicts that is fitted to the other rows; 20 to 100 times slower where
+        half of the rows or more have missing cells.
 
     Examples
     --------
@@ -215,4 +250,5 @@ class CV(FoldScore):
     target: str | None = None
     alpha: float = 1.0
     seed: int = 0
+    missing: Missing = field(default="approximate", kw_only=True)
     name = "cv"

@@ -18,12 +18,24 @@ from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.confusion import ConfusionScore
 from bntk.learning.scores.family_evaluator import checked_arc_weights
 from bntk.learning.scores.predictive import PredictiveScore
-from bntk.learning.scores.predictive_terms import Family, LabelledRows, Matrix, Terms, as_ints, threads_for
+from bntk.learning.scores.predictive_terms import (
+    Family,
+    LabelledRows,
+    Matrix,
+    Structure,
+    Terms,
+    as_ints,
+    threads_for,
+)
 
 # Structures that share the work for what they have in common.
 SHARED_BY = 64
 # Rows that one thread looks at; sums over rows are over such pieces first, whatever the number of threads.
 ROWS_IN_A_PIECE = 1 << 12
+
+
+#: What is added to a matrix of class log scores, or taken from it.
+Signed = list[tuple[Family | Structure, float]]
 
 
 class Task(NamedTuple):
@@ -32,7 +44,7 @@ class Task(NamedTuple):
     When most families change, it is less work to begin with an empty matrix: ``anew``.
     """
 
-    common: list[tuple[Family, float]]
+    common: Signed
     last: list[Family | None]
     places: list[int]
     anew: bool = False
@@ -151,7 +163,10 @@ class PredictiveEvaluator(Evaluator):
             alpha=alpha,
             log_counts=np.log(np.arange(0 if counter.weighted else len(y) + 1) + alpha),
         )
-        self._terms = Terms(rows, self.names)
+        self._terms = self._make_terms(rows)
+
+    def _make_terms(self, rows: LabelledRows) -> Terms:
+        return Terms(rows, self.names)
 
     # ---------------------------------------------------------------- the structure
 
@@ -264,6 +279,10 @@ class PredictiveEvaluator(Evaluator):
         families = (self._family(node, parents) for node, parents in enumerate(self._parents))
         return [family for family in families if family is not None]
 
+    def _held_terms(self) -> Signed:
+        """What the class log scores of the structure held are the sum of."""
+        return [(family, 1.0) for family in self._held()]
+
     def _tasks(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> list[Task]:
         """Changes that matter; those of one and the same family share the work for the other families."""
         tasks: list[Task] = []
@@ -279,7 +298,7 @@ class PredictiveEvaluator(Evaluator):
             if len(touched) > 1:
                 gone = {node for node, _ in old}
                 anew = 2 * len(old) > len(held)
-                first = [(f, 1.0) for f in held if f[0] not in gone] if anew else [(f, -1.0) for f in old]
+                first: Signed = [(f, 1.0) for f in held if f[0] not in gone] if anew else [(f, -1.0) for f in old]
                 tasks.append(Task(first + [(family, 1.0) for family in new], [last], [place], anew))
                 continue
             key = (touched[0][0], -1 if last is None else last[0])
@@ -317,11 +336,10 @@ class PredictiveEvaluator(Evaluator):
         """S: the sum of the terms of all families that contain the class, always added in the order of the nodes."""
         if self._known_scores is None:
             self._terms.begin_batch()
-            held = [(family, 1.0) for family in self._held()]
-            self._known_scores = self._sum(held, np.zeros(self._terms.shape))
+            self._known_scores = self._sum(self._held_terms(), np.zeros(self._terms.shape))
         return self._known_scores
 
-    def _sum(self, signed: list[tuple[Family, float]], base: Matrix) -> Matrix:
+    def _sum(self, signed: Signed, base: Matrix) -> Matrix:
         """Add terms to a matrix, in place, as many at a time as there is room for."""
         terms, at_once = self._terms, self._terms.n_passing
         for start in range(0, len(signed), at_once):

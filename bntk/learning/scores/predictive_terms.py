@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,6 @@ from bntk.learning.scores import predictive_kernels as kernels
 
 #: A node and its parents.
 Family = tuple[int, frozenset[int]]
-#: A family, and whether its term is wanted as logarithms.
-Wanted = tuple[Family, bool]
 Matrix = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -30,6 +28,21 @@ WORTH_A_THREAD = 1 << 20
 # to the configurations that occur, which needs parents without missing values.
 MAX_TERM_ENTRIES = 1 << 24
 ALWAYS_DENSE = 1 << 14
+
+
+class Structure(NamedTuple):
+    """The parents of each node. Its term is that of missing cells, for :class:`~.missing_sums.ExactTerms` alone."""
+
+    parents: tuple[frozenset[int], ...]
+
+    def changed(self, other: Structure) -> set[int]:
+        """The variables of the families in which two structures differ."""
+        pairs = enumerate(zip(self.parents, other.parents, strict=True))
+        return {v for node, (one, two) in pairs if one != two for v in (node, *one, *two)}
+
+
+#: What a term is of, and whether it is wanted as logarithms.
+Wanted = tuple[Family | Structure, bool]
 
 
 class LabelledRows(NamedTuple):
@@ -152,8 +165,9 @@ class Terms:
     # ---------------------------------------------------------------- computing
 
     def _compute(self, wanted: list[Wanted], places: list[int], pool: NDArray[np.float64]) -> None:
+        """Compute terms into their places of the pool; here all of them are of families."""
         dense = []
-        for (family, logs), place in zip(wanted, places, strict=True):
+        for (family, logs), place in zip(cast(list[tuple[Family, bool]], wanted), places, strict=True):
             if self._is_dense(family):
                 dense.append((family, logs, place))
             else:
