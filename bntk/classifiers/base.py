@@ -269,7 +269,7 @@ class BayesClassifier(RowReader):
                     f"y declares the order {format_states(labels.order)} of the classes, but in the first call it was "
                     f"{format_states(self._class_variable.states)}"
                 )
-            rows, codes = self.features_.read(X, self.unseen), self._sorted_states[labels.among(self.classes_)]
+            rows, codes = self._rows(X), self._sorted_states[labels.among(self.classes_)]
             more = [density.updated(rows.numbers, codes, weights) for density in self.densities_]
             self._add(self._counter(rows, codes, weights))
             self.densities_: tuple[Density, ...] = tuple(more)
@@ -465,7 +465,11 @@ class BayesClassifier(RowReader):
 
     def _read(self, X: Any) -> Rows:
         check_is_fitted(self)
-        return self.features_.read(self._checked_rows(X, reset=False), self.unseen)
+        return self._rows(self._checked_rows(X, reset=False))
+
+    def _rows(self, X: Any) -> Rows:
+        """Rows of X, which is checked already, as codes and numbers."""
+        return self.features_.read(X, self.unseen)
 
     # ---------------------------------------------------------------- checking what is given
 

@@ -1,28 +1,34 @@
-"""Naive Bayes whose features count for more or less: weights from trees or from the likelihood, and averaged arcs.
+"""Features that count for more or less: weights from trees or from the likelihood, and averaged arcs.
 
-All three are for discrete features; numbers are cut into intervals first.
+All three classifiers are for discrete features; numbers are cut into intervals first.
 """
 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from copy import copy
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln, logit, logsumexp
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from bntk._threads import run_parallel
+from bntk.classifiers.base import NetworkClassifier, _rows_of
+from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
+from bntk.classifiers.tree_weights import depths_in_trees, weights_from_depths
 from bntk.cpt import CPT
+from bntk.data.table import Table
 from bntk.errors import DataError
+from bntk.graph.dag import DAG
 from bntk.learning.completion import merged_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.priors import Prior, posterior_mean
+from bntk.learning.space import Space
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -30,31 +36,45 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+#: Parameters that an estimator has itself: how rows are read and tables estimated.
+OF_ESTIMATOR = ("prior", "class_prior", "numeric", "n_bins", "missing", "unseen")
+#: What a classifier with an estimator takes over from it.
+FOUND_BY_ESTIMATOR = ("classes_", "features_", "densities_", "search_", "_class_variable")
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _DiscreteNaiveBayes(NaiveBayes):
     """Naive Bayes without densities."""
 
     def _learn(self, counter: TableCounter) -> None:
-        for name, kind in self.features_.continuous.items():
-            raise ValueError(
-                f"{type(self).__name__} is for discrete features, and the column {name!r} has numeric={kind!r}; cut it "
-                "into intervals (numeric='mdl') or use NaiveBayes"
-            )
+        _refuse_densities(self, self.features_)
         super()._learn(counter)
 
     def _restore(self) -> None:
         super()._restore()
-        names = [v.name for v in self.features_.variables]
-        if self.features_.continuous or any(
-            vars(self)[name].index.tolist() != names for name in ("weights_", "arc_posteriors_") if name in vars(self)
-        ):
-            raise DataError("there is not one number for each of the features, which are discrete")
+        for name in ("weights_", "arc_posteriors_"):
+            if name in vars(self):
+                _check_by_feature(self.features_, vars(self)[name])
 
-    def _by_feature(self, values: Floats) -> pd.Series:
-        import pandas as pd
 
-        return pd.Series(values, index=[v.name for v in self.features_.variables], dtype=np.float64)
+def _refuse_densities(classifier: NetworkClassifier, features: Features) -> None:
+    for name, kind in features.continuous.items():
+        raise ValueError(
+            f"{type(classifier).__name__} is for discrete features, and the column {name!r} has numeric={kind!r}; cut "
+            "it into intervals (numeric='mdl') or use NaiveBayes"
+        )
+
+
+def _by_feature(features: Features, values: Floats) -> pd.Series:
+    import pandas as pd
+
+    return pd.Series(values, index=[v.name for v in features.variables], dtype=np.float64)
+
+
+def _check_by_feature(features: Features, values: pd.Series) -> None:
+    """Refuse numbers, read from a file, that are not one for each feature."""
+    if features.continuous or values.index.tolist() != [v.name for v in features.variables]:
+        raise DataError("there is not one number for each of the features, which are discrete")
 
 
 # ---- averaged ------------------------------------------------------------------------------------------------------
@@ -103,7 +123,7 @@ class MANB(_DiscreteNaiveBayes):
         if not ((arcs >= 0) & (arcs <= 1)).all():
             raise ValueError(f"arc_prior={self.arc_prior!r} must be probabilities from 0 to 1")
         averaged = [_average(cpt, arc, self._prior) for cpt, arc in zip(features, arcs, strict=True)]
-        self.arc_posteriors_ = self._by_feature(np.array([posterior for _, posterior in averaged]))
+        self.arc_posteriors_ = _by_feature(self.features_, np.array([posterior for _, posterior in averaged]))
         super()._hold(network._with_cpts([*(cpt for cpt, _ in averaged), target]))
 
 
@@ -133,24 +153,7 @@ def _log_marginal(counts: NDArray[Any], alpha: float | Floats) -> float:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _WeightedNaiveBayes(_DiscreteNaiveBayes):
-    """Naive Bayes with one weight per feature; the weights are found once, from the first rows."""
-
-    _state: ClassVar[dict[str, Any]] = {"weights_": Any}  # a Series
-
-    @abstractmethod
-    def _find_weights(self, counter: TableCounter) -> Floats:
-        """The weights of the features."""
-
-    @property
-    def features_in_use_(self) -> list[str]:
-        """The features with a weight other than 0."""
-        used: list[str] = self.weights_.index[self.weights_ != 0].tolist()
-        return used
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class AWNB(_WeightedNaiveBayes):
+class AWNB(NetworkClassifier):
     """Attribute-weighted naive Bayes: features that decision trees test early count for more (Hall 2007).
 
     A feature's weight is the mean of 1 / sqrt(d) over trees on bootstrap samples, with d the least depth at which the
@@ -158,121 +161,154 @@ class AWNB(_WeightedNaiveBayes):
 
         theta_ijk ^ w_i / sum_k theta_ijk ^ w_i,
 
-    as in R's bnclassify; a feature of weight 0 is ignored, and the table of one of weight 1 is not changed. (With
-    Hall's plain exponents, without the sum, the class probabilities differ: the sums depend on the class.)
+    as in R's bnclassify, with theta_ijk those of naive Bayes, or of any other classifier that is one network
+    (``estimator``). The table of the class is not changed, nor that of a feature of weight 1; one of weight 0 becomes
+    uniform: such a feature is independent of its parents, and is ignored where it is not a parent itself. (With Hall's
+    plain exponents, without the sum, the class probabilities differ: the sums depend on the class.)
 
     Parameters
     ----------
+    estimator : NetworkClassifier, optional
+        The classifier whose tables are weighted, such as ``bntk.TAN()``; it finds the structure and estimates the
+        tables, without weights. By default naive Bayes, with the parameters ``prior``, ``class_prior``, ``numeric``,
+        ``n_bins``, ``missing`` and ``unseen`` of this classifier. An estimator has these parameters itself; beside one,
+        they are refused here.
+    prior : float, "mle", "backoff" or Prior
+        The prior of the conditional probability tables of naive Bayes: a number is added to every count, ``"mle"`` adds
+        nothing.
     n_trees : int
         The number of bootstrap samples, each with an unpruned tree: scikit-learn's, by entropy, on one indicator per
         state. R's bnclassify uses rpart, whose trees split sets of states and stop earlier, so that weights differ.
-    weights : mapping or array_like, optional
-        The weights themselves, one for each feature, instead of those from trees.
+    weights : float, mapping or array_like, optional
+        The weights themselves, one number for all features or one for each, instead of those from trees.
 
     Attributes
     ----------
     weights_ : Series
         The weight of each feature. ``partial_fit`` keeps those of its first call, and adds to the counts exactly.
+    network_ : BayesianNetwork
+        The network with the weighted tables, which is the one that predicts.
+    features_in_use_ : list of str
+        The features on which the class depends when all others are known.
+
+    Notes
+    -----
+    All weighted tables sum to one, so that the weighted model is a Bayesian network: P(class | observed features) is
+    defined for rows with missing values, and these are summed out exactly, with the weighted tables.
 
     Examples
     --------
     >>> import bntk
     >>> rows = bntk.datasets.asia().sample(500, seed=1).to_pandas()
-    >>> awnb = bntk.AWNB().fit(rows[["asia", "smoke", "either", "xray"]], rows["lung"])
+    >>> X, y = rows[["asia", "smoke", "either", "xray"]], rows["lung"]
+    >>> awnb = bntk.AWNB().fit(X, y)
     >>> awnb.weights_.idxmax()
     'either'
+
+    Weights in a tree-augmented network:
+
+    >>> tree = bntk.AWNB(bntk.TAN(root="smoke")).fit(X, y)
+    >>> tree.dag_.parents("xray"), tree.weights_.equals(awnb.weights_)
+    (('smoke', 'lung'), True)
     """
 
     name = "awnb"
+    estimator: NetworkClassifier | None = field(default=None, kw_only=False)
+    prior: Prior | str | float = 1.0
     n_trees: int = 10
-    weights: Mapping[str, float] | ArrayLike | None = None
+    weights: float | Mapping[str, float] | ArrayLike | None = None
 
-    def _learn(self, counter: TableCounter) -> None:
-        self.weights_ = self._by_feature(self._find_weights(counter))
-        super()._learn(counter)
+    _state: ClassVar[dict[str, Any]] = {"weights_": Any}  # a Series
+    _needed_to_predict: ClassVar[tuple[str, ...]] = ("estimator",)
 
-    def _find_weights(self, counter: TableCounter) -> Floats:
-        names = list(counter.names[:-1])
-        if self.weights is not None:
-            return _checked_weights(names, self.weights)
-        if self.n_trees < 1:
+    # ---------------------------------------------------------------- the estimator
+
+    def _unfitted(self) -> NetworkClassifier:
+        """The classifier whose tables are weighted, without what it learns."""
+        given = self.estimator
+        if given is None:
+            return NaiveBayes(**{name: getattr(self, name) for name in OF_ESTIMATOR})
+        if not isinstance(given, NetworkClassifier):
+            raise TypeError(f"estimator must be a classifier that is one network, such as bntk.TAN(), not {given!r}")
+        if isinstance(given, AWNB) or not given._is_additive:
+            raise TypeError(
+                f"estimator={given!r} has weights of its own; give a classifier without, such as bntk.TAN()"
+            )
+        for f in fields(self):
+            if f.name in OF_ESTIMATOR and not _is_plainly(getattr(self, f.name), f.default):
+                name = f"{f.name}={getattr(self, f.name)!r}"
+                raise ValueError(f"{name} is not for AWNB with an estimator; give it to {type(given).__name__}({name})")
+        unfitted: NetworkClassifier = clone(given)
+        return unfitted
+
+    def _space(self, features: tuple[str, ...], target: str) -> Space:
+        return self._unfitted()._space(features, target)
+
+    def _hold_weighted(self, estimator: NetworkClassifier) -> None:
+        """Weigh the tables of a fitted estimator, which then predicts with them."""
+        *features, target = estimator.network_.cpts
+        weighted = [_powered(cpt, weight) for cpt, weight in zip(features, self.weights_, strict=True)]
+        estimator.network_ = self.network_ = estimator.network_._with_cpts([*weighted, target])
+        self._estimator = estimator
+
+    # ---------------------------------------------------------------- learning and predicting
+
+    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None) -> Self:
+        X = self._checked_rows(X, reset=True)
+        if self.n_trees < 1 and self.weights is None:
             raise ValueError(f"n_trees={self.n_trees!r}: at least one tree is needed to find weights")
+        estimator = self._unfitted().partial_fit(X, y, classes, sample_weight)
+        _refuse_densities(self, estimator.features_)
+        self.__dict__.update({name: getattr(estimator, name) for name in FOUND_BY_ESTIMATOR})
+        self._estimator = estimator
+        self.weights_: pd.Series = _by_feature(self.features_, self._find_weights(X, y, sample_weight))
+        self._hold_weighted(estimator)
+        return self
+
+    def _find_weights(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Floats:
+        if self.weights is not None:
+            return _checked_weights([v.name for v in self.features_.variables], self.weights)
+        labels, weights = self._checked_labels(X, y, sample_weight)
+        if weights is not None:  # rows that do not count may have states and classes of their own
+            there = np.flatnonzero(weights)
+            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
+        counter = self._counter(self._rows(X), self._sorted_states[labels.among(self.classes_)], weights)
         ranks = np.argsort(
             self._sorted_states
         )  # of the states among ``classes_``: samples do not depend on their order
-        return weights_from_depths(_depths_in_trees(counter, self.n_trees, self._seed, ranks))
+        return weights_from_depths(depths_in_trees(counter, self.n_trees, self._seed, ranks))
 
-    def _hold(self, network: BayesianNetwork) -> None:
-        *features, target = network.cpts
-        weighted = [_powered(cpt, weight) for cpt, weight in zip(features, self.weights_, strict=True)]
-        super()._hold(network._with_cpts([*weighted, target]))
+    def _add(self, counter: TableCounter) -> None:
+        estimator = copy(self._estimator)
+        estimator._add(counter)  # from the counts, so that it is as if there had been no weights
+        self._hold_weighted(estimator)
 
+    def _restore(self) -> None:
+        super()._restore()
+        _check_by_feature(self.features_, self.weights_)
+        estimator = self._unfitted()
+        kept = (*FOUND_BY_ESTIMATOR, "network_", "n_features_in_", "feature_names_in_")
+        estimator.__dict__.update({name: vars(self)[name] for name in kept if name in vars(self)})
+        estimator._restore()
+        self._estimator = estimator
 
-def weights_from_depths(depths: ArrayLike) -> Floats:
-    """The weights of Hall (2007): the mean over trees of 1 / sqrt(d).
+    def _rows(self, X: Any) -> Rows:
+        return self._estimator._rows(X)
 
-    Parameters
-    ----------
-    depths : array_like of shape (n_trees, n_features)
-        The least depth at which each tree tests each feature, counted from 1; 0 where it does not.
+    def _log_scores(self, table: Table) -> Floats:
+        return self._estimator._log_scores(table)
 
-    Examples
-    --------
-    >>> weights_from_depths([[1, 4, 0], [1, 0, 0]])
-    array([1.  , 0.25, 0.  ])
-    """
-    depths = np.asarray(depths, dtype=np.float64)
-    return np.divide(1.0, np.sqrt(depths), out=np.zeros_like(depths), where=depths > 0).mean(axis=0)
-
-
-def _depths_in_trees(counter: TableCounter, n_trees: int, seed: int, ranks: NDArray[np.intp]) -> NDArray[np.int64]:
-    """The least depth of each feature in trees on bootstrap samples; they do not depend on the order of the rows.
-
-    ``ranks`` are the numbers by which the classes are sorted.
-    """
-    from sklearn.tree import DecisionTreeClassifier
-
-    codes, repeats = merged_rows(counter.table.codes, counter.weights)
-    codes = np.concatenate([codes[:-1], ranks[codes[-1:]].astype(codes.dtype)])
-    order = np.lexsort(codes)
-    codes, repeats = codes[:, order], repeats[order]
-    cards = counter.table.cards[:-1].tolist()
-    states = [codes[f] == state for f, card in enumerate(cards) for state in range(card)]
-    indicators = np.array(states, dtype=np.float32).reshape(sum(cards), len(repeats)).T
-    owners = np.repeat(np.arange(len(cards)), cards)
-    if not sum(cards):
-        return np.zeros((n_trees, 0), dtype=np.int64)
-    rng = np.random.default_rng(seed)
-    size, shares = max(1, round(repeats.sum())), repeats / repeats.sum()
-    samples = [(rng.multinomial(size, shares), int(rng.integers(2**31))) for _ in range(n_trees)]
-
-    def depths_of(sample: tuple[NDArray[np.int64], int]) -> NDArray[np.int64]:
-        drawn, seed_of_tree = sample
-        there = np.flatnonzero(drawn)
-        kept, classes, weights = indicators[there], codes[-1, there], drawn[there].astype(np.float64)
-        useful = np.unique(owners[kept.min(axis=0) < kept.max(axis=0)])
-        limit = 4  # a tree is grown until it has tested every feature, or is whole: below, depths do not matter
-        while True:
-            grower = DecisionTreeClassifier(criterion="entropy", max_depth=limit, random_state=seed_of_tree)
-            tree = grower.fit(kept, classes, sample_weight=weights).tree_
-            depths = _least_depths(tree, owners, len(cards))
-            if depths[useful].all() or tree.max_depth < limit:
-                return depths
-            limit *= 2
-
-    return np.array(run_parallel(depths_of, samples))
+    @property
+    def features_in_use_(self) -> list[str]:
+        """The features on which the class depends when all others are known."""
+        ignored = self.weights_.index[self.weights_ == 0]  # they are independent of their parents
+        arcs = [(tail, head) for tail, head in self.dag_.arcs if head not in ignored]
+        blanket = DAG(self.dag_.nodes, arcs).markov_blanket(self._class_variable.name)
+        return [name for name in self.features_.names if name in blanket]
 
 
-def _least_depths(tree: Any, owners: NDArray[np.int64], n_features: int) -> NDArray[np.int64]:
-    """The least depth, from 1, at which a tree tests an indicator of each feature; 0 where it does not."""
-    depths = np.zeros(n_features, dtype=np.int64)
-    level, depth = [0], 1
-    while level:
-        inner = [node for node in level if tree.children_left[node] >= 0]
-        tested = owners[tree.feature[inner]]
-        depths[tested[depths[tested] == 0]] = depth
-        level, depth = [*tree.children_left[inner], *tree.children_right[inner]], depth + 1
-    return depths
+def _is_plainly(value: Any, default: Any) -> bool:
+    return isinstance(value, (str, int, float)) and value == default
 
 
 def _powered(cpt: CPT, weight: float) -> CPT:
@@ -285,7 +321,7 @@ def _powered(cpt: CPT, weight: float) -> CPT:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class WANBIA(_WeightedNaiveBayes):
+class WANBIA(_DiscreteNaiveBayes):
     """Naive Bayes with the weights that maximise the conditional likelihood of the classes (Zaidi et al. 2013).
 
     The class log scores are log P(c) + sum_i w_i log P(x_i | c), and the weights maximise
@@ -329,12 +365,12 @@ class WANBIA(_WeightedNaiveBayes):
     bounds: tuple[float, float] | None = (0.0, 1.0)
     regularization: float = 0.0
 
-    _state: ClassVar[dict[str, Any]] = {"conditional_log_likelihood_": float}
+    _state: ClassVar[dict[str, Any]] = {"weights_": Any, "conditional_log_likelihood_": float}  # a Series, and a number
     _is_additive: ClassVar[bool] = False
 
     def _learn(self, counter: TableCounter) -> None:
         super()._learn(counter)
-        self.weights_ = self._by_feature(self._find_weights(counter))
+        self.weights_ = _by_feature(self.features_, self._find_weights(counter))
 
     def _find_weights(self, counter: TableCounter) -> Floats:
         from scipy.optimize import Bounds, minimize
@@ -381,6 +417,12 @@ class WANBIA(_WeightedNaiveBayes):
 
     def _log_tables(self) -> LogTables:
         return super()._log_tables().weighted(self.weights_.to_numpy())
+
+    @property
+    def features_in_use_(self) -> list[str]:
+        """The features with a weight other than 0."""
+        used: list[str] = self.weights_.index[self.weights_ != 0].tolist()
+        return used
 
 
 @dataclass(frozen=True, eq=False)

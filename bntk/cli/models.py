@@ -103,12 +103,15 @@ def _classifier(
     spec: ModelSpec, shared: dict[str, Any], constraints: dict[str, Any], seed: int, training: Training, used: set[str]
 ) -> Any:
     kind = _kind(spec, MULTI_CLASSIFIERS if training.several else CLASSIFIERS)
-    parameters, known = _parameters(spec, kind, shared, seed, used)
-    if "estimator" in known:  # made of classifiers with one class, which take what is left of the options
+    known = set(kind().get_params(deep=False))
+    composed = "estimator" in known and (training.several or "estimator" in shared)
+    # What both have is for the model within, but for models of several classes, whose search is another one.
+    kept = known if training.several or not composed else {"estimator"}
+    parameters = _parameters(spec, kind, {name: shared[name] for name in shared if name in kept}, seed, used)
+    if composed:
         base = shared.get("estimator") or ModelSpec(DEFAULT)
-        one_class = _kind(base, CLASSIFIERS)
-        rest = {name: value for name, value in shared.items() if name not in known}
-        parameters["estimator"] = one_class(**_parameters(base, one_class, rest, seed, used)[0])
+        one_class, rest = _kind(base, CLASSIFIERS), {name: shared[name] for name in shared if name not in kept}
+        parameters["estimator"] = one_class(**_parameters(base, one_class, rest, seed, used))
     if "space" in known and (constraints or "max_parents" in shared):
         from bntk.learning.space import named as spaces
 
@@ -119,10 +122,8 @@ def _classifier(
     return kind(**parameters)
 
 
-def _parameters(
-    spec: ModelSpec, kind: Any, shared: dict[str, Any], seed: int, used: set[str]
-) -> tuple[dict[str, Any], set[str]]:
-    """The parameters given for a classifier, and all that it has."""
+def _parameters(spec: ModelSpec, kind: Any, shared: dict[str, Any], seed: int, used: set[str]) -> dict[str, Any]:
+    """The parameters given for a classifier."""
     known = set(kind().get_params(deep=False))
     given = {SHARED.get(name, name): value for name, value in spec.options.items()}  # fan:score=bic is its criterion
     for name in given:
@@ -131,7 +132,7 @@ def _parameters(
     chosen = {name: value for name, value in shared.items() if name in known}
     used.update(chosen)
     drawing = {"random_state": seed} if "random_state" in known else {}
-    return {**chosen, **drawing, **given}, known
+    return {**chosen, **drawing, **given}
 
 
 def _kind(spec: ModelSpec, choices: Declared) -> Any:

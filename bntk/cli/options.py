@@ -107,7 +107,7 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
         help="how missing values are treated: marginal, em, state (classifiers); available, drop, em (networks)",
     )  # fmt: skip
     group.add_argument(
-        "--base", type=model, metavar="MODEL", help="the model of one class of which models of several classes are made"
+        "--base", type=model, metavar="MODEL", help="the model of one class in models of several classes, or in awnb"
     )
     add_seed(group)
     return group

@@ -17,15 +17,16 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.multioutput import ClassifierChain as SklearnChain
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import bntk
+from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.composed import chain_search
 from bntk.errors import DataError, TooLargeError
 
@@ -365,6 +366,135 @@ def test_a_tree_of_many_class_variables_is_exact():
         chain.predict_joint_proba(X)
 
 
+# ---- Bayesian chains given the features ----------------------------------------------------------------------------
+
+
+def data_with_a_common_cause(seed=0, n=3000):
+    """y0 and y1 depend on each other through x only; y2 depends on y0 also given x, but less than y1 without x."""
+    g = np.random.default_rng(seed)
+    x = g.integers(2, size=n)
+    y0, y1 = (np.where(g.random(n) < 0.1, 1 - x, x) for _ in range(2))
+    y2 = np.where(g.random(n) < 0.25, 1 - y0, y0)
+    return pd.DataFrame({"x": np.array(["u", "v"])[x]}), pd.DataFrame({"y0": y0, "y1": y1, "y2": y2})
+
+
+def one_hot_logistic():
+    return make_pipeline(OneHotEncoder(drop="if_binary"), LogisticRegression())
+
+
+@pytest.mark.parametrize("base", [bntk.NaiveBayes(), bntk.TAN(), one_hot_logistic()], ids=["nb", "tan", "logistic"])
+def test_labels_with_a_common_cause_among_the_features_are_joined_only_without_the_features(base):
+    X, Y = data_with_a_common_cause()
+    marginal, conditional = (bntk.BayesianChain(base, given=given).fit(X, Y) for given in (None, "features"))
+    assert ("y0", "y1") in marginal.dag_.arcs
+    assert marginal.gains_ is None
+    joined = {frozenset(arc) for arc in conditional.dag_.arcs}
+    assert frozenset(("y0", "y1")) not in joined
+    assert frozenset(("y0", "y2")) in joined
+
+
+def test_gains_estimate_the_conditional_mutual_information():
+    X, Y = data_with_a_common_cause(seed=1, n=20_000)
+    chain = bntk.BayesianChain(bntk.TAN(), given="features").fit(X, Y)
+    within = [
+        [np.average([mutual_info_score(Y.loc[rows, a], Y.loc[rows, b]) for rows in X.groupby("x").groups.values()],
+                    weights=X.groupby("x").size()) for a in Y] for b in Y
+    ]  # fmt: skip
+    np.testing.assert_allclose(
+        chain.gains_[~np.eye(3, dtype=bool)], np.array(within)[~np.eye(3, dtype=bool)], atol=2e-3
+    )
+
+
+def gains_by_hand(base, X, Y, splits, lists=LABELS):
+    """The mean gains with scikit-learn's cross_val_predict; probabilities are at least 1 / rows learned from."""
+    least = np.empty(len(X))
+    for learned, held in splits:
+        least[held] = 1 / len(learned)
+
+    def logs(name, features):
+        labels = np.searchsorted(lists[name], Y[name])
+        p = cross_val_predict(base, features, labels, cv=splits, method="predict_proba")
+        return np.log(np.maximum(p[np.arange(len(X)), labels], least))
+
+    found = np.zeros((Y.shape[1], Y.shape[1]))
+    for i, name in enumerate(Y):
+        alone = logs(name, X)
+        for j, other in enumerate(Y):
+            if i != j:
+                if isinstance(base, BayesClassifier):
+                    more = X.assign(**{other: pd.Categorical(Y[other], categories=lists[other])})
+                else:
+                    codes = np.searchsorted(lists[other], Y[other])
+                    columns = [codes] if len(lists[other]) == 2 else [codes == k for k in range(len(lists[other]))]
+                    more = np.column_stack([X, *columns])
+                found[i, j] = np.mean(logs(name, more) - alone)
+    return found
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        bntk.NaiveBayes(), OtherNaiveBayes(), bntk.TAN(), bntk.AWNB(bntk.FAN(), n_trees=2), LogisticRegression(),
+        DecisionTreeClassifier(random_state=0), make_pipeline(StandardScaler(), LogisticRegression()),
+    ],
+    ids=["nb", "columns", "tan", "awnb", "logistic", "tree", "pipeline"],
+)  # fmt: skip
+def test_gains_are_those_of_cross_validated_predictions(base):
+    X, Y = data(seed=20, n=150, numbers=not isinstance(base, BayesClassifier))
+    splits = list(KFold(4, shuffle=True, random_state=3).split(X))
+    expected = gains_by_hand(base, X if isinstance(base, BayesClassifier) else X.to_numpy(), Y, splits)
+    for cv in (4, KFold(4, shuffle=True, random_state=3), splits):
+        chain = bntk.BayesianChain(base, given="features", cv=cv, random_state=3).fit(X, Y)
+        np.testing.assert_allclose(chain.gains_, expected, atol=1e-9)
+    graph = nx.Graph()
+    graph.add_nodes_from(Y)
+    mean = (expected + expected.T) / 2
+    for (i, a), (j, b) in itertools.combinations(enumerate(Y), 2):
+        if mean[i, j] > 0:
+            graph.add_edge(a, b, weight=mean[i, j])
+    edges = {frozenset(edge) for edge in nx.maximum_spanning_tree(graph).edges}
+    assert {frozenset(arc) for arc in chain.dag_.arcs} == edges
+    rooted = bntk.BayesianChain(base, given="features", cv=splits, root="shape").fit(X, Y).dag_
+    assert {frozenset(arc) for arc in rooted.arcs} == edges
+    assert rooted.parents("shape") == ()
+    assert all(len(rooted.parents(name)) <= 1 for name in Y)
+
+
+@pytest.mark.parametrize("base", [bntk.NaiveBayes(), bntk.TAN(), LogisticRegression()], ids=["nb", "tan", "logistic"])
+def test_a_tree_given_the_features_does_not_depend_on_threads(base):
+    X, Y = data(seed=21, n=400, numbers=True)
+    one, three = (bntk.BayesianChain(base, given="features", n_jobs=n).fit(X, Y) for n in (1, 3))
+    np.testing.assert_array_equal(one.gains_, three.gains_)
+    assert one.dag_ == three.dag_
+    other = bntk.BayesianChain(base, given="features", random_state=1).fit(X, Y)
+    assert not np.array_equal(one.gains_, other.gains_)  # other folds
+
+
+@pytest.mark.parametrize("base", [bntk.NaiveBayes(), bntk.TAN(unseen="error"), LogisticRegression()])
+def test_labels_and_states_that_a_fold_lacks_are_no_trouble(base):
+    X, Y = data(seed=22, n=120, numbers=not isinstance(base, BayesClassifier), lacking=0.15)
+    Y["colour"] = Y["colour"].replace("red", "blue")
+    Y.loc[7, "colour"] = "red"  # once
+    if isinstance(base, BayesClassifier):
+        X = X.astype(object)
+        X.loc[11, "a"] = "only here"
+    splits = [(np.arange(30, 120), np.arange(30)), (np.arange(60), np.arange(60, 120))]
+    chain = bntk.BayesianChain(base, given="features", cv=splits, search="exact").fit(X, Y)
+    assert np.isfinite(chain.gains_).all()
+    assert (chain.gains_ != 0).sum() == 12
+    assert np.isfinite(np.concatenate([p.ravel() for p in chain.predict_proba(X)])).all()
+
+
+def test_a_tree_given_the_features_comes_back_from_a_file(tmp_path):
+    X, Y = data(seed=23, n=200)
+    chain = bntk.BayesianChain(bntk.TAN(), given="features").fit(X, Y)
+    chain.save(tmp_path / "chain.json")
+    again = bntk.load(tmp_path / "chain.json")
+    np.testing.assert_array_equal(again.gains_, chain.gains_)
+    assert (again.given, again.dag_) == ("features", chain.dag_)
+    pd.testing.assert_frame_equal(again.predict(X), chain.predict(X))
+
+
 # ---- probabilities -----------------------------------------------------------------------------------------------
 
 
@@ -540,12 +670,22 @@ def test_a_class_variable_with_one_label_is_no_trouble(kind, base):
         (bntk.CircularChain(max_iter=0), "max_iter must be at least 1"),
         (bntk.ChainEnsemble(n_chains=0), "n_chains must be at least 1"),
         (bntk.BayesianChain(structure="big -> old"), "the class variables are"),
+        (bntk.BayesianChain(given="X"), "given must be None or 'features', not 'X'"),
+        (bntk.BayesianChain(given="features", structure="dag"), "is for structure='tree', not for structure='dag'"),
+        (bntk.BayesianChain(given="features", root="size"), "root='size' is no class variable"),
+        (bntk.BayesianChain(given="features", cv=1), "cv=1 must be from 2 to the number of rows, 80"),
     ],
 )
 def test_wrong_options_are_refused(model, message):
     X, Y = data()
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y)
+
+
+def test_a_tree_given_the_features_needs_probabilities():
+    X, Y = data(numbers=True)
+    with pytest.raises(TypeError, match="LinearSVC has no predict_proba; choose an estimator that has, or given=None"):
+        bntk.BayesianChain(LinearSVC(), given="features").fit(X, Y)
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -1,7 +1,8 @@
-"""Naive Bayes with averaged arcs (MANB) and with weights of features (AWNB, WANBIA)."""
+"""Averaged arcs (MANB) and weights of features (AWNB, also of any network, and WANBIA)."""
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import pickle
@@ -17,13 +18,17 @@ from references import ORACLE, declared, oracle_json, read_json, reference_table
 from scipy.optimize import approx_fprime, minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bntk
 from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.features import ClassColumn
 from bntk.classifiers.naive import log_tables
-from bntk.classifiers.weighted import ConditionalLikelihood, _depths_in_trees, weights_from_depths
+from bntk.classifiers.tree_weights import depths_in_trees, weights_from_depths
+from bntk.classifiers.weighted import ConditionalLikelihood
+from bntk.errors import UnseenStateWarning
 from bntk.learning.counts import TableCounter
 
 OWN = ("mixed", "mixed_missing", "binary", "sparse")
@@ -177,10 +182,10 @@ def least_depths_by_recursion(tree: Any, owners: np.ndarray, node: int = 0, dept
 
 
 def test_depths_are_the_least_at_which_a_tree_tests_a_feature(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bntk.classifiers import weighted
+    from bntk.classifiers import tree_weights
 
     X, y = small_rows(200)
-    plain, seen = weighted._least_depths, []
+    plain, seen = tree_weights.least_depths, []
 
     def recorded(tree: Any, owners: np.ndarray, n: int) -> np.ndarray:
         expected = least_depths_by_recursion(tree, owners)
@@ -189,7 +194,7 @@ def test_depths_are_the_least_at_which_a_tree_tests_a_feature(monkeypatch: pytes
         assert {f: d for f, d in enumerate(found.tolist()) if d} == expected
         return found
 
-    monkeypatch.setattr(weighted, "_least_depths", recorded)
+    monkeypatch.setattr(tree_weights, "least_depths", recorded)
     model = bntk.AWNB(n_trees=5).fit(X, y)
     assert len(seen) == 5
     assert max(seen) > 1
@@ -230,6 +235,167 @@ def test_bad_weights_are_refused() -> None:
         bntk.AWNB(weights=[1, 1, 1, -1]).fit(X, y)
     with pytest.raises(ValueError, match="at least one tree"):
         bntk.AWNB(n_trees=0).fit(X, y)
+
+
+# ---- AWNB of any network ---------------------------------------------------------------------------------------------
+
+NETWORKS = (
+    bntk.NaiveBayes(), bntk.TAN(), bntk.TAN(root="c", missing="em"), bntk.FAN(criterion="aic"), bntk.MANB(),
+    bntk.KDB(2), bntk.SelectiveKDB(), bntk.STAN(), bntk.STAND(), bntk.SPODE(), bntk.SemiNaiveBayes(search="bsej"),
+    bntk.BayesNetClassifier(structure="a -> class -> b; b -> c <- class; d -> c"), bntk.RMCV(start="naive"),
+    bntk.BAN(criterion=bntk.scores.BIC(missing="average"), prior=2), bntk.TAN(missing="state", class_prior="uniform"),
+)  # fmt: skip
+IDS = [str(estimator).replace("\n", "")[:40] for estimator in NETWORKS]
+
+
+def posteriors_by_enumeration(network: bntk.BayesianNetwork, weights: dict[str, float], X: pd.DataFrame) -> np.ndarray:
+    """P(class | observed features) with the weighted tables, by summing over all completions of each row."""
+    *features, target = network.names
+    states = {name: network.variable(name).states for name in network.names}
+    tables = {}
+    for cpt in network.cpts:
+        theta = np.asarray(cpt.values) ** weights.get(cpt.name, 1.0)
+        tables[cpt.name] = theta / theta.sum(axis=-1, keepdims=True)
+    found = np.zeros((len(X), len(states[target])))
+    for row, observed in enumerate(X.to_dict("records")):
+        options = [states[name] if pd.isna(observed[name]) else (observed[name],) for name in features]
+        for cells in itertools.product(*options, states[target]):
+            at = {name: states[name].index(cell) for name, cell in zip(network.names, cells, strict=True)}
+            factors = [
+                tables[name][tuple(at[parent] for parent in (*network.dag.parents(name), name))]
+                for name in network.names
+            ]
+            found[row, at[target]] += np.prod(factors)
+    return found / found.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("estimator", NETWORKS, ids=IDS)
+def test_weighted_tables_of_any_network_predict_as_enumeration_says(estimator: Any) -> None:
+    X, y = small_rows(90, holes=0.15)
+    fitted, weights = clone(estimator).fit(X, y), {"a": 0.7, "b": 0.0, "c": 1.8, "d": 0.4}
+    model = bntk.AWNB(estimator, weights=weights).fit(X, y)
+    assert model.dag_ == fitted.dag_
+    observed = X.fillna("missing") if estimator.missing == "state" else X
+    expected = posteriors_by_enumeration(fitted.network_, weights, observed)
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-9)
+    assert not np.allclose(expected, fitted.predict_proba(X), atol=0.01)
+    posteriors = model.network_.posterior(observed[:5], "class")
+    np.testing.assert_allclose(posteriors, model.predict_proba(X[:5]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", NETWORKS, ids=IDS)
+def test_weights_of_one_leave_a_classifier_as_it_is(estimator: Any) -> None:
+    X, y = small_rows(90, holes=0.15)
+    plain, weighted = clone(estimator).fit(X, y), bntk.AWNB(estimator, weights=1).fit(X, y)
+    np.testing.assert_allclose(weighted.log_joint(X), plain.log_joint(X), rtol=1e-9)
+    assert weighted.search_.dag == plain.search_.dag
+    assert set(weighted.features_in_use_) == set(plain.features_in_use_)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"prior": 0.5, "missing": "state", "class_prior": "uniform"}, {"numeric": "width", "n_bins": 2}],
+    ids=str,
+)
+def test_by_default_the_estimator_is_naive_bayes(options: dict[str, Any]) -> None:
+    X, y = small_rows(120)
+    X["size"] = np.random.default_rng(0).normal(size=120) + y
+    default, given = bntk.AWNB(**options).fit(X, y), bntk.AWNB(bntk.NaiveBayes(**options)).fit(X, y)
+    pd.testing.assert_series_equal(default.weights_, given.weights_, check_exact=True)
+    np.testing.assert_array_equal(default.log_joint(X), given.log_joint(X))
+
+
+def test_trees_give_the_same_weights_whatever_the_network() -> None:
+    X, y = small_rows(150)
+    repeats = np.random.default_rng(1).integers(3, size=150)
+    naive, tree = (bntk.AWNB(e, random_state=3).fit(X, y, repeats) for e in (None, bntk.TAN(random_state=7)))
+    pd.testing.assert_series_equal(naive.weights_, tree.weights_, check_exact=True)
+
+
+def test_rows_of_weight_zero_have_no_say_in_the_weights() -> None:
+    X, y = small_rows(150)
+    odd = X.assign(a="never seen elsewhere")
+    both, counts = pd.concat([X, odd], ignore_index=True), np.repeat([1.0, 0.0], 150)
+    labels = np.concatenate([y, np.full(150, 99)])
+    alone, beside = bntk.AWNB(bntk.TAN()).fit(X, y), bntk.AWNB(bntk.TAN()).fit(both, labels, counts)
+    pd.testing.assert_series_equal(alone.weights_, beside.weights_)
+    np.testing.assert_allclose(alone.predict_proba(X), beside.predict_proba(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [bntk.TAN(), bntk.KDB(2, prior=1), bntk.MANB()], ids=str)
+def test_partial_fit_adds_counts_to_the_structure_and_weights_of_the_first_rows(estimator: Any) -> None:
+    X, y = small_rows(200)
+    model = bntk.AWNB(estimator).partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    weights, before = model.weights_.copy(), copy.copy(model)
+    first = before.predict_proba(X)
+    model.partial_fit(X[100:], y[100:])
+    np.testing.assert_array_equal(before.predict_proba(X), first)  # a copy does not learn with it
+    plain = clone(estimator).partial_fit(X[:100], y[:100], classes=[0, 1, 2]).partial_fit(X[100:], y[100:])
+    pd.testing.assert_series_equal(model.weights_, weights)
+    expected = posteriors_by_enumeration(plain.network_, weights.to_dict(), X[:40])
+    np.testing.assert_allclose(model.predict_proba(X[:40]), expected, rtol=1e-9)
+
+
+def test_a_feature_without_weight_is_in_use_where_it_is_the_parent_of_one_with_weight() -> None:
+    X, y = small_rows(200, holes=0.0)
+    known = bntk.BayesNetClassifier(structure="class -> a -> b -> c; class -> b; class -> d")
+    every = pd.DataFrame(itertools.product(*(X[name].unique() for name in X)), columns=list(X))
+    for weights in itertools.product([0.0, 0.8], repeat=4):
+        model = bntk.AWNB(known, weights=weights).fit(X, y)
+        p = model.predict_proba(every)
+        changing = [
+            name
+            for name in X
+            if any(
+                np.ptp(p[rows], axis=0).max() > 1e-9
+                for rows in every.groupby([n for n in X if n != name]).indices.values()
+            )
+        ]
+        assert model.features_in_use_ == changing
+    assert bntk.AWNB(known, weights=[0, 1, 1, 1]).fit(X, y).features_in_use_ == ["a", "b", "d"]
+
+
+def test_parameters_of_the_estimator_are_parameters() -> None:
+    X, y = small_rows(150)
+    model = bntk.AWNB(bntk.TAN(), n_trees=2)
+    assert model.get_params()["estimator__root"] is None
+    by_setting = clone(model).set_params(estimator__root="d").fit(X, y)
+    assert by_setting.dag_.parents("d") == ("class",)
+    assert model.estimator.root is None
+    assert not hasattr(by_setting.estimator, "classes_")  # the estimator that is given is never fitted
+    search = GridSearchCV(model, {"estimator__prior": [0.5, 2], "estimator": [bntk.TAN(), bntk.FAN()]}, cv=3).fit(X, y)
+    assert set(search.best_params_) == {"estimator__prior", "estimator"}
+    explained = by_setting.explain(X.iloc[[3]], of=0, against=1)["log_odds"].sum()
+    assert explained == pytest.approx(np.subtract(*by_setting.log_joint(X.iloc[[3]])[0, :2]), rel=1e-9)
+
+
+def test_the_estimator_says_what_becomes_of_unseen_states() -> None:
+    X, y = small_rows(100, holes=0.0)
+    new, strict = X[:3].assign(a="new"), bntk.AWNB(bntk.TAN(unseen="error")).fit(X, y)
+    with pytest.raises(ValueError, match="new"):
+        strict.predict(new)
+    with pytest.raises(ValueError, match="new"):
+        strict.partial_fit(new, y[:3])
+    with pytest.warns(UnseenStateWarning):
+        bntk.AWNB(bntk.TAN()).fit(X, y).predict(new)
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        (bntk.AWNB(bntk.AODE()), TypeError, "one network, such as bntk.TAN.*not AODE"),
+        (bntk.AWNB(DecisionTreeClassifier()), TypeError, "one network"),  # type: ignore[arg-type]
+        (bntk.AWNB(bntk.WANBIA()), TypeError, "weights of its own"),
+        (bntk.AWNB(bntk.AWNB()), TypeError, "weights of its own"),
+        (bntk.AWNB(bntk.TAN(), prior=2), ValueError, r"prior=2 is not for AWNB with an estimator; .* TAN\(prior=2\)"),
+        (bntk.AWNB(bntk.TAN(), class_prior=[0.2, 0.3, 0.5]), ValueError, "class_prior=.* is not for AWNB"),
+        (bntk.AWNB(bntk.TAN(), n_trees=0), ValueError, "at least one tree"),
+    ],
+)
+def test_estimators_that_cannot_be_weighted_are_refused(model: Any, error: type[Exception], message: str) -> None:
+    X, y = small_rows()
+    with pytest.raises(error, match=message):
+        model.fit(X, y)
 
 
 # ---- WANBIA ----------------------------------------------------------------------------------------------------------
@@ -343,6 +509,7 @@ def test_wanbia_refuses_what_it_cannot_do() -> None:
 # ---- all three -------------------------------------------------------------------------------------------------------
 
 ALL = (bntk.MANB(), bntk.AWNB(), bntk.WANBIA())
+AND_TREES = (*ALL, bntk.AWNB(bntk.TAN()))
 
 
 @pytest.mark.parametrize("model", ALL, ids=repr)
@@ -361,7 +528,7 @@ def test_partial_fit_adds_counts_and_keeps_weights(model: Any) -> None:
     np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), rtol=1e-12)
 
 
-@pytest.mark.parametrize("model", ALL, ids=repr)
+@pytest.mark.parametrize("model", AND_TREES, ids=repr)
 def test_whole_weights_are_repeated_rows(model: Any) -> None:
     X, y = small_rows(90)
     repeats = np.random.default_rng(1).integers(3, size=len(y))
@@ -370,7 +537,7 @@ def test_whole_weights_are_repeated_rows(model: Any) -> None:
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-6)
 
 
-@pytest.mark.parametrize("model", ALL, ids=repr)
+@pytest.mark.parametrize("model", AND_TREES, ids=repr)
 def test_a_row_with_everything_missing_gets_the_class_prior(model: Any) -> None:
     X, y = small_rows()
     fitted = clone(model).fit(X, y)
@@ -378,7 +545,7 @@ def test_a_row_with_everything_missing_gets_the_class_prior(model: Any) -> None:
     np.testing.assert_allclose(fitted.predict_proba(nothing)[0], fitted.network_.cpt("class").values, rtol=1e-12)
 
 
-@pytest.mark.parametrize("model", ALL, ids=repr)
+@pytest.mark.parametrize("model", AND_TREES, ids=repr)
 def test_threads_and_pickling_do_not_change_answers(model: Any) -> None:
     X, y = small_rows(5000)
     one = clone(model).set_params(n_jobs=1).fit(X, y)
@@ -395,9 +562,11 @@ def test_numbers_are_cut_into_intervals_or_refused(model: Any) -> None:
     assert clone(model).fit(X, y).score(X, y) > 0.75
     with pytest.raises(ValueError, match="'size' has numeric='gaussian'.*NaiveBayes"):
         clone(model).set_params(numeric="gaussian").fit(X, y)
+    with pytest.raises(ValueError, match="AWNB is for discrete features, and the column 'size'"):
+        bntk.AWNB(bntk.TAN(numeric="gaussian")).fit(X, y)
 
 
-@pytest.mark.parametrize("model", ALL, ids=repr)
+@pytest.mark.parametrize("model", AND_TREES, ids=repr)
 def test_explanations_sum_to_the_log_odds(model: Any) -> None:
     X, y = small_rows()
     fitted = clone(model).fit(X, y)
@@ -409,11 +578,11 @@ def test_explanations_sum_to_the_log_odds(model: Any) -> None:
 def test_trees_do_not_mind_missing_cells_and_single_classes() -> None:
     X, y = small_rows(50, holes=0.5)
     naive = bntk.NaiveBayes().fit(X, y)
-    assert _depths_in_trees(counter_of(naive, X, y), 3, 0, naive._sorted_states).max(axis=1).min() >= 1
+    assert depths_in_trees(counter_of(naive, X, y), 3, 0, naive._sorted_states).max(axis=1).min() >= 1
     alone = bntk.NaiveBayes().fit(X, np.zeros(50, dtype=int))
-    assert not _depths_in_trees(counter_of(alone, X, np.zeros(50, dtype=int)), 3, 0, alone._sorted_states).any()
+    assert not depths_in_trees(counter_of(alone, X, np.zeros(50, dtype=int)), 3, 0, alone._sorted_states).any()
 
 
-@parametrize_with_checks(list(ALL))
+@parametrize_with_checks(list(AND_TREES))
 def test_scikit_learn_checks(estimator: BayesClassifier, check: Any) -> None:
     check(estimator)

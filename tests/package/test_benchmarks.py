@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import report, reproduce_information_measure
+from benchmarks import report, reproduce_information_measure, reproduce_multilabel
 from benchmarks.__main__ import MODULES, page, run
 from benchmarks.measure import LeftOut, Options, PeerRun, Ratio, Time, best, repeated, run_peer
 from benchmarks.report import Section
@@ -155,6 +155,34 @@ def test_a_quick_run_of_the_information_measure_writes_its_page_and_goes_on_wher
     assert kept[0].stat().st_mtime_ns == before[0]  # read, not made again
     again = page_file.read_text(encoding="utf-8")
     assert again[again.index("## Table 1") :] == text[text.index("## Table 1") :]
+
+
+def test_the_table_of_several_labels_goes_on_where_it_was_and_replaces_the_one_in_the_page(
+    tmp_path, monkeypatch, capsys
+):
+    X, Y = reproduce_multilabel.generate(3, 6, 90)
+    X["number"] = np.random.default_rng(0).normal(size=90)
+    monkeypatch.setattr(reproduce_multilabel, "read_set", lambda folder, name: (X, Y))
+    measured, plain = [], reproduce_multilabel.measure
+
+    def counted(make, *rest):
+        measured.append(make)
+        return plain(make, *rest)
+
+    monkeypatch.setattr(reproduce_multilabel, "measure", counted)
+    labels = ["BR-NB", "ECC-J48", "MDBNC"]
+    part = reproduce_multilabel.table_of(tmp_path, ["scene"], labels[:2], 2, tmp_path / "kept")
+    whole = reproduce_multilabel.table_of(tmp_path, ["scene"], labels, 2, tmp_path / "kept")
+    assert len(measured) == 3  # those of the first call were kept
+    assert whole[: len(part)] == part
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in whole[2:]]
+    assert [(line[0], line[3], line[6]) for line in cells] == [
+        ("scene", "BR-NB", "82.6"), ("", "ECC-J48", "88.3"), ("", "MDBNC", "best: 88.3 (ECC-J48)")
+    ]  # fmt: skip
+    page = tmp_path / "page.md"
+    page.write_text("\n".join(["before", "", *part, "", "after", ""]))
+    reproduce_multilabel.write_table(page, whole)
+    assert page.read_text() == "\n".join(["before", "", *whole, "", "after", ""])
 
 
 def test_sets_of_uci_are_read_with_the_order_of_their_classes(tmp_path):

@@ -179,6 +179,15 @@ def test_options_reach_the_classifier(ask):
     assert (options["criterion"], options["max_parents"], options["prior"]) == (repr(bntk.scores.BDeu(7.0)), 1, 0)
     ask("bntk learn asia.csv --target lung,bronc --model br --base nb --prior 2 -o model.json")
     assert bntk.load("model.json").estimator.get_params()["prior"] == 2
+    ask("bntk learn asia.csv --target dysp --model awnb:n_trees=2 --base fan --score aic --prior 2 -o model.json")
+    weighted = bntk.load("model.json")
+    assert (weighted.n_trees, weighted.prior, weighted.estimator.criterion, weighted.estimator.prior) == (
+        2,
+        1.0,
+        "aic",
+        2,
+    )
+    assert isinstance(weighted.estimator, bntk.FAN)
 
 
 def test_constraints_hold_for_a_classifier_that_is_any_dag(ask):
