@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: A table with more entries is refused before it is allocated (2**27 doubles are one GiB).
 MAX_TABLE_ENTRIES = 2**27
+#: Whatever the number of variables, a search may choose tables of so many entries.
+LEAST_SEARCH_ENTRIES = 2**20
 
 # Rows off by more than TOLERANCE are refused; by more than ROUNDING, normalised with a message; what is below
 # is the rounding of printed digits and normalised silently; below EXACT a row is kept to the last bit, so that
@@ -337,6 +339,11 @@ def row_text(child: Variable, parents: Sequence[Variable], index: Sequence[int])
 def table_entries(child: Variable, parents: Sequence[Variable]) -> int:
     """Number of entries of the table, as an exact Python integer."""
     return child.n_states * math.prod(p.n_states for p in parents)
+
+
+def search_limit(n_variables: int) -> int:
+    """Entries of a table up to which a search for a structure may choose it, so that all tables can be stored."""
+    return max(LEAST_SEARCH_ENTRIES, MAX_TABLE_ENTRIES // max(n_variables, 1))
 
 
 def check_table_size(child: Variable, parents: Sequence[Variable], limit: int = MAX_TABLE_ENTRIES) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from bntk._progress import SHOWN
+from bntk.cpt import search_limit
 from bntk.data.variable import Variable, format_states
 from bntk.errors import BntkWarning, DataError, SpaceError
 from bntk.graph.dag import DAG
@@ -218,6 +219,7 @@ def _search(
     if isinstance(start, str):
         start = DAG.parse(start, nodes=space.nodes)
     evaluator = score.evaluator(counter, arc_weights=space.arc_weight_matrix())
+    evaluator.limit_tables(search_limit(len(counter.names)))
     if isinstance(search, str):
         search = automatic(evaluator, space) if search == "auto" else searches.by_name(search)
     if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure

@@ -21,6 +21,7 @@ from bntk._threads import using_threads
 from bntk.classifiers.base import RowReader, _n_rows
 from bntk.classifiers.features import CONTINUOUS, Features, _columns_of_numbers, columns_of
 from bntk.classifiers.random_state import RandomState, seed_of
+from bntk.cpt import search_limit
 from bntk.data.cuts import joint_cuts
 from bntk.data.labels import Labels, read_labels
 from bntk.data.table import Table, Unseen, code_dtype
@@ -241,7 +242,9 @@ class MultiBayesClassifier(MultiTargetClassifier):
         space.check()
         rule = score_for(by_name(criterion, "criterion"), counter)
         if search == "auto":
-            return SubgraphSearch().run(rule.evaluator(counter), space, seed=seed_of(self.random_state))
+            evaluator = rule.evaluator(counter)
+            evaluator.limit_tables(search_limit(len(counter.names)))
+            return SubgraphSearch().run(evaluator, space, seed=seed_of(self.random_state))
         return learn_structure(counter, rule, space, search, seed=seed_of(self.random_state))
 
     def _make_ready(self) -> None:

@@ -137,6 +137,12 @@ class Evaluator(ABC):
     def reset(self, dag: DAG) -> None:
         """Hold another structure; what has been learned about families is kept."""
 
+    def limit_tables(self, most_entries: int) -> None:  # noqa: B027
+        """Give families whose tables have more entries the score -inf from now on, so that no search chooses them.
+
+        By default nothing is limited: an evaluator of your own need not have tables.
+        """
+
     def by_family(self, search: str) -> FamilyEvaluator:
         """This evaluator, for a search that needs a score that is a sum over families; others are refused."""
         raise DataError(

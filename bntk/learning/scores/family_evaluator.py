@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.cpt import check_table_size
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter
@@ -74,6 +76,10 @@ class FamilyEvaluator(Evaluator):
         """This evaluator: its score is a sum over families."""
         return self
 
+    def limit_tables(self, most_entries: int) -> None:
+        """Give families whose tables have more entries the score -inf, so that no search chooses them."""
+        self._store.most_entries = most_entries
+
     # ---------------------------------------------------------------- the structure
 
     @property
@@ -122,7 +128,17 @@ class FamilyEvaluator(Evaluator):
 
     def total(self) -> float:
         """The score of the structure held."""
-        return float(self.locals(self._families).sum())
+        values = self.locals(self._families)
+        if self._store.most_entries < math.inf:
+            self._refuse_too_large(values)
+        return float(values.sum())
+
+    def _refuse_too_large(self, values: NDArray[np.float64]) -> None:
+        """Refuse a structure that a search begins with, and that has tables that cannot be stored."""
+        for (child, parents), value in zip(self._families, values.tolist(), strict=True):
+            if value == -math.inf:
+                variables = self.counter.variables
+                check_table_size(variables[child], [variables[v] for v in parents], int(self._store.most_entries))
 
     def local(self, child: int, parents: Iterable[int]) -> float:
         """The score of one family, arc weights included."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -130,6 +131,7 @@ class PredictiveEvaluator(Evaluator):
         self._arc_weights = checked_arc_weights(arc_weights, len(self.names))
         self._take_rows(_rows(score, counter))
         self._n_evaluated = 0
+        self._most_entries: int | None = None
         self.reset(DAG._trusted(self.names, ((),) * len(self.names)) if dag is None else dag)
 
     def _take_rows(self, counter: TableCounter) -> None:
@@ -229,6 +231,11 @@ class PredictiveEvaluator(Evaluator):
     def change_gains(self, changes: Sequence[Mapping[int, frozenset[int]]]) -> NDArray[np.float64]:
         """The gain of each change by itself."""
         gains = np.zeros(len(changes))
+        large = [place for place, change in enumerate(changes) if self._is_too_large(change)]
+        if large:
+            small = [place for place in range(len(changes)) if place not in {*large}]
+            gains[large], gains[small] = -np.inf, self.change_gains([changes[place] for place in small])
+            return gains
         tasks = self._tasks(changes)
         if tasks:
             places = [place for task in tasks for place in task.places]
@@ -238,6 +245,22 @@ class PredictiveEvaluator(Evaluator):
                 for node, parents in change.items():
                     gains[place] += self._arcs_into(node, parents) - self._arcs_into(node, self._parents[node])
         return gains
+
+    def limit_tables(self, most_entries: int) -> None:
+        """Give structures with larger tables the gain -inf, so that no search chooses them."""
+        self._most_entries = most_entries
+
+    def _is_too_large(self, change: Mapping[int, frozenset[int]]) -> bool:
+        """Whether a change makes a table that is over the limit of :meth:`limit_tables`."""
+        if self._most_entries is None:
+            return False
+        cards = self.counter.cards
+        for node, parents in change.items():
+            if cards[node] * math.prod([cards[v] for v in parents]) > self._most_entries:
+                return True
+            if not parents <= self._parents[node] and not self._terms.fits((node, parents)):
+                return True
+        return False
 
     def _arcs_into(self, node: int, parents: frozenset[int]) -> float:
         assert self._arc_weights is not None

@@ -203,6 +203,15 @@ class Terms:
             self._refuse(family, n_entries)
         return True
 
+    def fits(self, family: Family) -> bool:
+        """Whether the term of a family can be computed: whether its table is not too large."""
+        features = self._features(family)
+        configurations = math.prod([self._sizes[v] for v in features])
+        if not any(self.rows.has_missing[v] for v in features):
+            configurations = min(configurations, self.shape[1])  # only those that occur
+        entries = configurations * self._n_slots(family[0]) * self.shape[0]
+        return entries <= max(MAX_TERM_ENTRIES, 4 * math.prod(self.shape))
+
     def _n_slots(self, child: int) -> int:
         return 1 if child == self.rows.target else self._sizes[child]
 

@@ -52,6 +52,7 @@ class FamilyStore:
         self._n_rows = counter.n_rows
         self._dense_limit = max(self._n_rows, ALWAYS_DENSE)
         self._rule = score._rule(self._rows) if isinstance(score, KernelScore) else None
+        self.most_entries: float = math.inf  # larger tables have the score -inf
         self._known: dict[Family, float] = {}
         self._toggled: dict[Family, NDArray[np.float64]] = {}
         # The score of each variable (row) with each other one (column) as a parent, beside a target or None.
@@ -109,7 +110,12 @@ class FamilyStore:
         grown = [family for family in families if family[1]]
         if len(grown) < len(families):
             self._evaluate_singles()
-        for places, count in self._batches(grown, self._sizes(grown)):
+        sizes = self._sizes(grown)
+        if max(sizes, default=0) > self.most_entries:
+            self._known.update((f, -math.inf) for f, size in zip(grown, sizes, strict=True) if size > self.most_entries)
+            grown = [family for family in grown if family not in self._known]
+            sizes = self._sizes(grown)
+        for places, count in self._batches(grown, sizes):
             self._evaluate_tables([grown[f] for f in places], count())
 
     def _batches(
@@ -150,6 +156,10 @@ class FamilyStore:
         values = self._toggled.get(family)
         if values is None:
             values = self._toggled[family] = np.full(len(self._cards), np.nan)
+            if self.most_entries < math.inf:
+                too_large = np.array(self._cards) > self.most_entries / self._size(family)
+                too_large[list(family[1])] = False  # which would be removed
+                values[too_large] = -math.inf
         if self._rule is not None and self.counter.planes is not None:
             base = np.array((*family[1], family[0]), dtype=np.int64)
             done, left = score_toggles(*self.counter.planes, base, wanted, *self._rule, self._rows, values)
@@ -229,6 +239,8 @@ class FamilyStore:
         values = np.full((len(self._cards),) * 2, np.nan)
         values[heads, tails] = self.score.evaluate(batch, self._rows)
         self.n_evaluated += len(batch)
+        cards = np.array(self._cards, dtype=float)
+        values[np.outer(cards, cards) > self.most_entries] = -math.inf
         self._toggled.update(((child, ()), row) for child, row in enumerate(values))
 
     def pair_gains(self, target: int | None, chosen: list[int], same_rows: bool) -> NDArray[np.float64]:
@@ -276,6 +288,7 @@ class FamilyStore:
                 whole=self._whole,
             )
             bounds[places] = self.score.bounds(reach)
+        bounds[np.array(sizes, dtype=float) > self.most_entries] = -math.inf
         finite = np.isfinite(bounds)
         bounds[finite] += 1e-11 * (1 + np.abs(bounds[finite]))  # room for rounding
         return bounds
