@@ -33,7 +33,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _DiscreteNaiveBayes(NaiveBayes):
-    """Naive Bayes without densities."""
+    """Naive Bayes without densities, from labelled rows."""
+
+    n_classes: ClassVar[None] = None  # type: ignore[misc]  # for rows without a label, which it does not take
+    _takes_unlabelled: ClassVar[bool] = False
 
     def _learn(self, counter: TableCounter) -> None:
         for name, kind in self.features_.continuous.items():
