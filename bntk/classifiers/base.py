@@ -26,13 +26,13 @@ from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
 from bntk.classifiers.features import ClassColumn, Features, Rows
 from bntk.classifiers.random_state import RandomState, seed_of
-from bntk.classifiers.unlabelled import UnlabelledRows
+from bntk.classifiers.unlabelled import UnlabelledRows, refuse_parents
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.coding import declared_order
 from bntk.data.columns import code_column
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import State, Variable, format_states, is_missing
+from bntk.data.variable import State, Variable, format_states, is_missing, names_of
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
@@ -303,27 +303,21 @@ class BayesClassifier(RowReader):
         states = self.classes_.tolist() if order is None else self._ordered_classes(order)
         self._class_variable = Variable(_class_name(y, self.features_.names), states, ordered=order is not None)
         codes = np.append(self._sorted_states, len(self.classes_))[codes]
-        if labels.is_complete:
-            self._learn_labelled(rows, codes, weights)
-        else:
-            self._learn_unlabelled(rows, codes, weights)
+        self._learn_rows(rows, codes, weights)
         return self
 
     def _classes_of(self, labels: ClassColumn) -> NDArray[Any]:
         """The classes: the labels that occur."""
         return labels.labels
 
-    def _learn_labelled(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
+    def _learn_rows(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
+        """Learn from features and classes, by their codes among the states of the class variable."""
         self._learn(self._counter(rows, codes, weights))
         self.densities_ = ()
         if self.features_.continuous:
             self.densities_ = fit_densities(
                 self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, self._prior
             )
-
-    def _learn_unlabelled(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
-        """Learn from rows some of which, or all, have no class; their code is the number of classes."""
-        raise NotImplementedError
 
     def _counter(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> TableCounter:
         """The rows with their classes, which come last."""
@@ -359,10 +353,7 @@ class BayesClassifier(RowReader):
         values = self._given_class_prior()
         if values is None:
             return cpt
-        if cpt.parents:
-            raise ValueError(
-                f"class_prior cannot be given for a class with parents ({', '.join(v.name for v in cpt.parents)})"
-            )
+        refuse_parents(names_of(cpt.parents))
         return CPT._trusted(cpt.child, values, (), cpt.counts)
 
     def _given_class_prior(self) -> Floats | None:
@@ -600,20 +591,13 @@ class NetworkClassifier(BayesClassifier):
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
         self._hold(fit(self.search_.dag, counter, self._prior, missing=missing))
 
-    def _learn_unlabelled(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
-        table, numbers = self._counter(rows, codes, weights).table, rows.numbers
-        class_table = self._given_class_prior()
-        everything = UnlabelledRows(table, numbers, weights, self.features_.continuous, self._prior, class_table)
-        everything.check()
-        if everything.known.any():
-            labelled, learned = everything.labelled(), None
-        else:  # the classes of a naive Bayes classifier stand in for labels, until the structure is known
-            naive = DAG(table.names, [(table.names[-1], name) for name in table.names[:-1]])
-            learned = everything.clusters(naive, self._seed)
-            labelled = everything.with_classes(everything.most_probable(learned))
-        self.search_ = self._find_structure(labelled.counter())
-        if learned is None or self.search_.dag != learned.network.dag:
-            learned = everything.from_labels(self.search_.dag, labelled)
+    def _learn_rows(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
+        if codes.max(initial=0) < len(self.classes_):
+            super()._learn_rows(rows, codes, weights)
+            return
+        table, continuous = self._counter(rows, codes, weights).table, self.features_.continuous
+        unlabelled = UnlabelledRows(table, rows.numbers, weights, continuous, self._prior, self._given_class_prior())
+        self.search_, learned = unlabelled.learn(self._find_structure, self._seed)
         self._hold(learned.network)
         self.densities_ = learned.densities
 
@@ -627,12 +611,12 @@ class NetworkClassifier(BayesClassifier):
         k, found = self.n_classes, labels.labels if len(labels.labels) else labels.declared
         if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1):
             raise ValueError(f"n_classes must be a whole number from 1, or None; got {k!r}")
-        if found is None and k is None:
-            raise ValueError(
-                f"Input y contains NaN or None in every row: no row has a class. To look for classes, give their "
-                f"number, {type(self).__name__}(n_classes=2), or declare them, such as by pd.Categorical(y, ['a', 'b'])"
-            )
         if found is None:
+            if k is None:
+                raise ValueError(
+                    "Input y contains NaN or None in every row: no row has a class. To look for classes, give their "
+                    f"number, {type(self).__name__}(n_classes=2), or declare them: pd.Categorical(y, ['a', 'b'])"
+                )
             return np.arange(k)
         if k is not None and k != len(found):
             raise ValueError(

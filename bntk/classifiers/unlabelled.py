@@ -4,13 +4,14 @@ With x_i the features of row i, and c_i its class where it has one, EM climbs on
 
     sum over labelled rows of log P(c_i, x_i)  +  sum over the others of log sum_c P(c, x_i)
 
-plus the logarithm of the prior. The E-step gives each unlabelled row to the classes in proportion to P(c | x_i), and the
-M-step estimates as from rows with these weights. Missing cells of discrete features are summed out in the same E-step.
+plus the logarithm of the prior. The E-step divides each unlabelled row among the classes in proportion to P(c | x_i),
+and the M-step estimates as from rows with these weights. Missing cells of discrete features are summed out in the same
+E-step.
 
 References
 ----------
-K. Nigam, A. K. McCallum, S. Thrun and T. Mitchell (2000). Text classification from labeled and unlabeled documents using
-EM. Machine Learning 39, 103-134.
+K. Nigam, A. K. McCallum, S. Thrun and T. Mitchell (2000). Text classification from labeled and unlabeled documents
+using EM. Machine Learning 39, 103-134.
 
 T. Benaglia, D. Chauveau and D. R. Hunter (2009). An EM-like algorithm for semi- and nonparametric estimation in
 multivariate mixtures. Journal of Computational and Graphical Statistics 18, 505-526.
@@ -18,14 +19,13 @@ multivariate mixtures. Journal of Computational and Graphical Statistics 18, 505
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from bntk.classifiers.densities import (
     Density,
@@ -44,13 +44,15 @@ from bntk.learning.counts import TableCounter
 from bntk.learning.em import IncompleteRows, best_climb, log_product, with_random_tables
 from bntk.learning.parameters import fit, sized_families
 from bntk.learning.priors import BDeu, MaximumLikelihood, Prior
+from bntk.learning.search import SearchResult
 from bntk.network import BayesianNetwork
 
 Floats = NDArray[np.float64]
 Densities = tuple[Density, ...]
 
-#: Where no row has a class, EM begins at so many random tables, and the best result is kept.
+#: Where no row has a class, EM begins at so many random tables; after so many iterations, only the best goes on.
 N_STARTS = 10
+FIRST_ITERATIONS = 30
 MAX_ITERATIONS = 500
 #: EM ends when an iteration raises the objective by no more than this share of it.
 TOLERANCE = 1e-7
@@ -104,8 +106,10 @@ class UnlabelledRows:
         """The rows that have a class."""
         return np.asarray(self.table.codes[-1] < self.n_classes)
 
-    def check(self) -> None:
-        """Refuse labels that the given probabilities of the classes exclude."""
+    def _check(self) -> None:
+        """Refuse numbers that densities do not take, and labels that the given probabilities of the classes exclude."""
+        for density in empty_densities(self.continuous, self.n_classes, self.prior):
+            density.log_density(self.numbers)
         if self.class_table is None:
             return
         impossible = np.flatnonzero(np.append(self.class_table, 1.0)[self.table.codes[-1]] == 0)
@@ -205,24 +209,49 @@ class UnlabelledRows:
 
     # ---------------------------------------------------------------- EM
 
+    def learn(self, find_structure: Callable[[TableCounter], SearchResult], seed: int) -> tuple[SearchResult, Learned]:
+        """A structure, found on the labelled rows, and its parameters by EM from all rows.
+
+        Where no row has a class, naive Bayes finds some by EM from random starts, and the most probable ones take the
+        place of labels: for the structure, and for the estimates that EM begins with.
+        """
+        self._check()
+        if self.known.any():
+            labelled, learned = self.labelled(), None
+        else:
+            *features, target = self.table.names
+            naive = DAG(self.table.names, [(target, name) for name in features])
+            learned = self.climb(naive, self.random_starts(naive, seed))
+            labelled = self.with_classes(self.most_probable(learned))
+        found = find_structure(labelled.counter())
+        if self.class_table is not None:
+            refuse_parents(found.dag.parents(self.table.names[-1]))
+        if learned is None or found.dag != learned.network.dag:
+            learned = self.climb(found.dag, [self.start(found.dag, labelled)])
+        return found, learned
+
     def climb(self, dag: DAG, starts: Iterable[Model]) -> Learned:
-        """EM from each start, and the best result; its network has the report."""
+        """EM from each start, for some iterations, and from the best to the end; the network has the report."""
         rows = ClassExpectation(dag, self)
-        best, report = best_climb(rows, starts, self.prior, max_iter=MAX_ITERATIONS, tolerance=TOLERANCE)
+        first, tried = best_climb(rows, starts, self.prior, max_iter=FIRST_ITERATIONS, tolerance=TOLERANCE)
+        best, report = first, tried
+        if not (first.converged or first.interrupted):
+            best, report = best_climb(
+                rows, [first.parameters], self.prior, max_iter=MAX_ITERATIONS - FIRST_ITERATIONS, tolerance=TOLERANCE
+            )
+            report = report.after(tried)
         network = rows.discrete.network(dag, best.statistics.tables)
         return Learned(network._with_report(report), best.parameters.densities)
-
-    def clusters(self, dag: DAG, seed: int) -> Learned:
-        """EM from random starts: classes that no row names."""
-        return self.climb(dag, self.random_starts(dag, seed))
-
-    def from_labels(self, dag: DAG, labelled: UnlabelledRows) -> Learned:
-        """EM from the estimates of labelled rows."""
-        return self.climb(dag, [self.start(dag, labelled)])
 
     def most_probable(self, learned: Learned) -> NDArray[np.intp]:
         """The most probable class of each row, whatever its own."""
         return np.argmax(log_scores(learned.network, self.table, self.numbers, learned.densities), axis=1)
+
+
+def refuse_parents(parents: Sequence[str]) -> None:
+    """Refuse a class with parents, for which ``class_prior`` does not say enough."""
+    if parents:
+        raise ValueError(f"class_prior cannot be given for a class with parents ({', '.join(parents)})")
 
 
 def log_scores(network: BayesianNetwork, table: Table, numbers: Floats, densities: Densities) -> Floats:
@@ -253,6 +282,7 @@ class ClassExpectation:
         fixed = {} if rows.class_table is None else {len(dag.nodes) - 1: rows.class_table}
         table, weights = rows.table, rows.weights
         if self._empty:
+            self._given_classes = table.codes[-1].astype(np.int64)
             self._owners, self._classes = self._completions()
             codes = table.codes[:, self._owners]
             codes[-1] = self._classes
@@ -283,20 +313,19 @@ class ClassExpectation:
 
     def _shares(self, model: Model) -> tuple[Floats, float]:
         """The weight of each row in each class, shape (n_rows, n_classes), and the log-likelihood."""
+        from bntk.classifiers.unlabelled_kernels import divide_rows
+
         rows = self.rows
         parts = zip(self.discrete.families, model.tables, strict=True)
         network = BayesianNetwork._trusted(self.dag, [CPT._trusted(f[-1], values, f[:-1]) for f, values in parts])
         scores = log_scores(network, rows.table, rows.numbers, model.densities)
-        codes = rows.table.codes[-1].astype(np.int64)
-        others = rows.known[:, None] & (codes[:, None] != np.arange(rows.n_classes))
-        scores[others] = -np.inf
-        log_p = logsumexp(scores, axis=1)
-        if not np.isfinite(log_p).all():
+        log_likelihood, impossible = divide_rows(scores, self._given_classes, rows.row_weights)
+        if impossible >= 0:
             raise DataError(
-                f"row {int(np.argmin(np.isfinite(log_p)))} has probability zero in every class that it may have; give a "
-                "prior that leaves nothing impossible, such as prior=1"
+                f"row {impossible} has probability zero in every class that it may have; take a prior that leaves "
+                "nothing impossible, such as prior=1"
             )
-        return np.exp(scores - log_p[:, None]) * rows.row_weights[:, None], float(rows.row_weights @ log_p)
+        return scores, float(log_likelihood)
 
     def _weighted(self, empty: Density, shares: Floats) -> Density:
         for k, weights in enumerate(shares.T):

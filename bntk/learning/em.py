@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -30,7 +30,7 @@ from bntk.inference import choose
 from bntk.inference.elimination.engine import ExpectedCounts, families_around, second_budget
 from bntk.inference.elimination.flat import flat_families
 from bntk.inference.exact.program import Factor, Program, compile_factors
-from bntk.inference.exact.strided_rows import distinct_rows
+from bntk.learning.completion import kinds_of_rows
 from bntk.learning.counts import Counter, TableCounter, as_counter
 from bntk.learning.parameters import sized_families
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
@@ -75,6 +75,16 @@ class EMResult:
     objectives: tuple[float, ...] = field(repr=False)
     log_likelihoods: tuple[float, ...] = field(repr=False)
     starts: tuple[float, ...] = field(default=(), repr=False)
+
+    def after(self, earlier: EMResult) -> EMResult:
+        """The report of two runs together, of which this one went on where the earlier one had stopped."""
+        return replace(
+            self,
+            iterations=earlier.iterations + self.iterations,
+            objectives=earlier.objectives + self.objectives[1:],
+            log_likelihoods=earlier.log_likelihoods + self.log_likelihoods[1:],
+            starts=earlier.starts,
+        )
 
     def trace_frame(self) -> pd.DataFrame:
         """The trace as a data frame with the columns ``objective`` and ``log_likelihood``."""
@@ -265,9 +275,7 @@ class IncompleteRows:
         self.is_complete = not self.open
         self._alphas = [_alpha(family, prior) for family in self.families]
         self._whole = table.complete_rows()
-        codes = table.codes[:, ~self._whole]
-        firsts, self._numbers = distinct_rows(codes)
-        self._partial = np.ascontiguousarray(codes[:, firsts])
+        self._partial, self._numbers = kinds_of_rows(table.codes[:, ~self._whole])
         self._cells = self._expected(dag)
         # Rows with too many missing values to be summed out one by one go through a junction tree as a whole.
         self._is_large = self._cells.too_large
