@@ -345,6 +345,13 @@ def _coded_labels(y: Any) -> tuple[CodedColumn, Callable[[int], Any]]:
     if isinstance(y, Table):
         return label_column("y", y), lambda row: y.take([row]).to_pandas()
     column = y if _is_series(y) else column_or_1d(y, warn=True)
+    if (
+        isinstance(y, (list, tuple))
+        and column.dtype.kind == "U"
+        and {*map(type, y)} != {str}
+        and any(map(is_missing, y))
+    ):
+        column = _as_objects(list(y))  # numpy has made the text "nan" of a missing label
     by_place = column.iloc if hasattr(column, "iloc") else column
     return code_column("y", column), lambda row: by_place[row : row + 1]
 
