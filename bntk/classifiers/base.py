@@ -173,7 +173,8 @@ class BayesClassifier(RowReader):
         table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values,
         which is slower, and unbiased also where it depends on other columns whether a value is missing. ``"state"``:
         missing is one more state of each feature that has missing values in the training rows; this is the fastest,
-        and the most accurate where it is informative that a value is missing.
+        and the most accurate where it is informative that a value is missing. Where labels are missing, too,
+        ``"marginal"`` is the same as ``"em"``.
     unseen : {"missing", "error"}
         Whether a state that did not occur in ``fit`` is treated as a missing value, with a warning, or is an error.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
