@@ -243,7 +243,8 @@ class BayesClassifier(RowReader):
         y : array_like of shape (n_rows,)
             Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
             classifier takes rows whose label is missing (None, NaN, a null), too: its structure is found on the
-            labelled rows, and its parameters are estimated by EM from all rows. Others refuse them.
+            labelled rows, and its parameters are estimated by EM from all rows. Others refuse them. None if it has
+            ``n_classes`` and no row has a label.
         sample_weight : array_like of shape (n_rows,), optional
             One non-negative number per row; a row of weight 0 is ignored, and one of weight 2 counts as two rows.
         """

@@ -121,7 +121,8 @@ class RMCV(NetworkClassifier):
         folds = _folds(self.cv, labels.codes)
         if weights is not None and (weights == 0).any():  # folds are of the rows that count
             there = np.flatnonzero(weights)
-            X, y, labels, weights = _rows_of(X, there), _rows_of(y, there), labels.take(there), weights[there]
+            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
+            y = None if y is None else _rows_of(y, there)
             folds = folds[there] if isinstance(folds, np.ndarray) else folds
         self.alpha_: float | None = self._given_alpha()
         judged = np.flatnonzero(labels.known)

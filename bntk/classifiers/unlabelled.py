@@ -49,6 +49,7 @@ from bntk.network import BayesianNetwork
 
 Floats = NDArray[np.float64]
 Densities = tuple[Density, ...]
+AnyDensity = Gaussian | KernelDensities | Multinomial
 
 #: Where no row has a class, EM begins at so many random tables; after so many iterations, only the best goes on.
 N_STARTS = 10
@@ -141,15 +142,19 @@ class UnlabelledRows:
         return TableCounter(self.table, self.weights)
 
     @cached_property
-    def spread(self) -> Floats:
-        """The variance of each continuous feature in all rows, shape (n_continuous, 1); NaN without numbers."""
+    def moments(self) -> tuple[Floats, Floats]:
+        """Mean and variance of each continuous feature in all rows, shape (n_continuous, 1); NaN without numbers."""
         there = ~np.isnan(self.numbers)
         weights = np.where(there, self.row_weights, 0.0)
         totals = weights.sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             means = (weights * np.where(there, self.numbers, 0.0)).sum(axis=1, keepdims=True) / totals
             squares = (weights * np.where(there, self.numbers - means, 0.0) ** 2).sum(axis=1, keepdims=True)
-            return np.asarray(squares / totals)
+            return means, squares / totals
+
+    def spread(self, density: AnyDensity) -> Floats:
+        """The variances, in all rows, of the features of a density, shape (n_features, 1)."""
+        return self.moments[1][density.columns.rows]
 
     # ---------------------------------------------------------------- starts
 
@@ -171,7 +176,7 @@ class UnlabelledRows:
 
     def _without_zeros(self, density: Density) -> Density:
         if isinstance(density, Gaussian):
-            return density.with_prior(1.0, self.spread[density.columns.rows])
+            return density.with_prior(1.0, self.spread(density))
         if isinstance(density, Multinomial) and not np.isfinite(density.log_probabilities()).all():
             return replace(density, prior=BDeu(1.0))
         return density
@@ -197,12 +202,10 @@ class UnlabelledRows:
                 shares = there / np.maximum(there.sum(axis=0), 1e-300) * everywhere.sum()
                 yield replace(empty, counts=(everywhere[:, None] + shares) / (2 * self.n_classes))
                 continue
-            plain = Gaussian.empty(empty.columns, self.n_classes)
-            moments = plain.updated(self.numbers, np.zeros(own.shape[1], dtype=np.int64), self.weights)
-            total, mean, _ = moments.of_all()
-            means = np.where(np.isnan(own[:, seeds]), mean, own[:, seeds])
-            totals = np.where(total > 0, 1.0, 0.0) * np.ones_like(means)
-            yield Gaussian(empty.columns, totals, means, totals * np.nan_to_num(self.spread[empty.columns.rows]))
+            mean, spread = self.moments[0][empty.columns.rows], self.spread(empty)
+            means = np.nan_to_num(np.where(np.isnan(own[:, seeds]), mean, own[:, seeds]))
+            totals = np.repeat(np.where(np.isnan(spread), 0.0, 1.0), self.n_classes, axis=1)
+            yield Gaussian(empty.columns, totals, means, totals * np.nan_to_num(spread))
 
     def _with_class_table(self, tables: list[Floats]) -> list[Floats]:
         return tables if self.class_table is None else [*tables[:-1], self.class_table]
@@ -338,18 +341,15 @@ class ClassExpectation:
 
     def _with_prior(self, density: Density) -> Density:
         if isinstance(density, Gaussian) and self._more_rows:
-            return density.with_prior(self._more_rows, self._spread(density))
+            return density.with_prior(self._more_rows, self.rows.spread(density))
         return density
-
-    def _spread(self, density: Gaussian | KernelDensities | Multinomial) -> Floats:
-        return self.rows.spread[density.columns.rows]
 
     def log_prior(self, model: Model) -> float:
         """That of the tables, of words, and of variances v: -(log v + spread / v) / 2 for one row."""
         total = self.discrete.log_prior(model.tables)
         for density in model.densities:
             if isinstance(density, Gaussian) and self._more_rows:
-                variances, spread = density.parameters()[1], self._spread(density)
+                variances, spread = density.parameters()[1], self.rows.spread(density)
                 total -= 0.5 * self._more_rows * float(np.nansum(np.log(variances) + spread / variances))
             elif isinstance(density, Multinomial):
                 words = np.exp(density.log_probabilities().T)

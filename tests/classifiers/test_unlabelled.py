@@ -401,6 +401,20 @@ def test_rows_of_weight_zero_are_as_if_absent() -> None:
         assert one.network_ == other.network_
     with pytest.raises(ValueError, match="at least one"):
         bntk.NaiveBayes().fit(X, shown, sample_weight=np.zeros(len(X)))
+    for model in (bntk.NaiveBayes(n_classes=2), bntk.RMCV(n_classes=2, criterion="accuracy", cv=3)):
+        one, other = clone(model).fit(X, None, sample_weight=weights), clone(model).fit(X[there], None)
+        assert one.network_ == other.network_
+
+
+def test_a_feature_without_any_number_says_nothing() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=60), "b": np.nan})
+    shown = np.where(np.arange(60) < 20, X["a"] > 0, np.nan)
+    for numeric in ("gaussian", "kde"):
+        for y, options in ((shown, {}), (None, {"n_classes": 2})):
+            nb = bntk.NaiveBayes(numeric=numeric, **options).fit(X, y)
+            alone = bntk.NaiveBayes(numeric=numeric, **options).fit(X[["a"]], y)
+            np.testing.assert_allclose(nb.predict_proba(X), alone.predict_proba(X[["a"]]), rtol=1e-9)
 
 
 @pytest.mark.parametrize("cls", TAKING)
