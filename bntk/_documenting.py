@@ -54,7 +54,15 @@ def _parameter_names(cls: type) -> list[str]:
         if "ClassVar" not in str(hint):
             default = vars(cls).get(name)
             keyword_only[name] = not (isinstance(default, Field) and default.kw_only is False)
+    for name in [name for name in keyword_only if _is_class_variable(cls, name)]:
+        del keyword_only[name]
     return sorted(keyword_only, key=lambda name: bool(keyword_only[name]))
+
+
+def _is_class_variable(cls: type, name: str) -> bool:
+    """Whether a class, or the nearest one above it that has this name, takes it out of the parameters."""
+    hints = (inspect.get_annotations(base).get(name) for base in cls.__mro__)
+    return "ClassVar" in str(next((hint for hint in hints if hint is not None), ""))
 
 
 def _sections(doc: str) -> dict[str, list[str]]:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
+import matplotlib
 import networkx as nx
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import bntk
 from bntk.viz.comparison import comparison_scene
 from bntk.viz.network import dag_scene, network_scene
 from bntk.viz.scene import Scene
+from bntk.viz.style import CYCLE
 from bntk.viz.svg import to_svg
+
+# Of the picture of unlabelled rows.
+LABELLED, UNLABELLED, TESTED, SEEDS = (10, 20, 50, 100, 200, 500, 1000), 2000, 2000, 20
+
+Rows = Callable[[int, int], tuple[bntk.Table, np.ndarray]]
 
 
 def scenes() -> dict[str, tuple[Scene, str]]:
@@ -64,12 +75,85 @@ def wine_tan() -> bntk.TAN:
     return bntk.TAN().fit(wine.data, cultivar)
 
 
+# ---- with and without unlabelled rows --------------------------------------------------------------------------------
+
+
+def independent_rows(n: int, seed: int) -> tuple[bntk.Table, np.ndarray]:
+    """Rows of a naive Bayes model: eight features with three states each, and three classes."""
+    rng, theta = np.random.default_rng(seed), np.random.default_rng(7).dirichlet(np.ones(3), size=(8, 3))
+    y = rng.integers(3, size=n)
+    return _table((rng.random((8, n, 1)) > theta[:, y].cumsum(axis=-1)).sum(axis=-1), 3), y
+
+
+def grouped_rows(n: int, seed: int) -> tuple[bntk.Table, np.ndarray]:
+    """Four features that tell of the class, and four that tell more clearly of something else."""
+    rng = np.random.default_rng(seed)
+    y, other = rng.integers(2, size=(2, n))
+    columns = [np.where(rng.random(n) < 0.7, y, 1 - y) for _ in range(4)]
+    columns += [np.where(rng.random(n) < 0.85, other, 1 - other) for _ in range(4)]
+    return _table(np.array(columns), 2), y
+
+
+def _table(codes: np.ndarray, n_states: int) -> bntk.Table:
+    return bntk.Table.from_codes(codes, [bntk.Variable(f"x{i}", range(n_states)) for i in range(len(codes))])
+
+
+def accuracies(rows: Rows, classifier: type, unlabelled: bool) -> list[float]:
+    """The mean accuracy on new rows for each number of labelled rows."""
+    found = []
+    for n in LABELLED:
+        right = []
+        for seed in range(SEEDS):
+            X, y = rows(n + UNLABELLED, seed)
+            X_new, y_new = rows(TESTED, 1000 + seed)
+            there = n + UNLABELLED if unlabelled else n
+            shown = np.where(np.arange(there) < n, y[:there], np.nan)
+            model = classifier().fit(X.take(np.arange(there)), shown)
+            right.append(float(np.mean(model.predict(X_new) == y_new)))
+        found.append(float(np.mean(right)))
+    return found
+
+
+def unlabelled_figure() -> Figure:
+    """Accuracy against the number of labelled rows: a model that is right, and one that is wrong."""
+    figure = Figure(figsize=(8.4, 3.3), layout="constrained")
+    panels = figure.subplots(1, 2)
+    cases: list[tuple[str, Rows]] = [
+        ("naive Bayes is right", independent_rows),
+        ("naive Bayes is wrong", grouped_rows),
+    ]
+    lines = [
+        ("naive Bayes, labelled rows only", bntk.NaiveBayes, False, "o-"),
+        (f"naive Bayes, and {UNLABELLED:,} unlabelled rows", bntk.NaiveBayes, True, "s--"),
+        (f"TAN, and {UNLABELLED:,} unlabelled rows", bntk.TAN, True, "^:"),
+    ]
+    for panel, (title, rows) in zip(panels, cases, strict=True):
+        for colour, (label, classifier, unlabelled, style) in zip(CYCLE, lines, strict=False):
+            panel.plot(LABELLED, accuracies(rows, classifier, unlabelled), style, color=colour, label=label)
+        _finish(panel, title)
+    panels[0].set_ylabel(f"accuracy (mean of {SEEDS} samples)")
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8
+    )
+    return figure
+
+
+def _finish(panel: Axes, title: str) -> None:
+    panel.set(xscale="log", xlabel="labelled rows")
+    panel.set_title(title, fontsize=10)
+    panel.set_xticks(LABELLED, [f"{n:,}" for n in LABELLED])
+    panel.minorticks_off()
+    panel.grid(alpha=0.3)
+
+
 def main() -> None:
     """Write all pictures."""
     folder = Path(__file__).parent / "pictures"
     folder.mkdir(exist_ok=True)
     for name, (scene, words) in scenes().items():
         (folder / f"{name}.svg").write_text(to_svg(scene, words) + "\n", encoding="utf-8")
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "bntk"}):  # the same figure, the same file
+        unlabelled_figure().savefig(folder / "unlabelled.svg", metadata={"Date": None, "Creator": None})
 
 
 if __name__ == "__main__":

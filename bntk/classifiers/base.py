@@ -20,17 +20,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from bntk._declared import CLASSIFIERS
 from bntk._documenting import complete_docstring
 from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
 from bntk.classifiers.features import ClassColumn, Features, Rows
 from bntk.classifiers.random_state import RandomState, seed_of
+from bntk.classifiers.unlabelled import UnlabelledRows, refuse_parents
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.coding import declared_order
 from bntk.data.columns import code_column
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import State, Variable, format_states, is_missing
+from bntk.data.variable import State, Variable, format_states, is_missing, names_of
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
@@ -171,7 +173,8 @@ class BayesClassifier(RowReader):
         table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values,
         which is slower, and unbiased also where it depends on other columns whether a value is missing. ``"state"``:
         missing is one more state of each feature that has missing values in the training rows; this is the fastest,
-        and the most accurate where it is informative that a value is missing.
+        and the most accurate where it is informative that a value is missing. Where labels are missing, too,
+        ``"marginal"`` is the same as ``"em"``.
     unseen : {"missing", "error"}
         Whether a state that did not occur in ``fit`` is treated as a missing value, with a warning, or is an error.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
@@ -211,6 +214,8 @@ class BayesClassifier(RowReader):
         "densities_": tuple[Gaussian | Multinomial | KernelDensities, ...],
         "_class_variable": Variable,
     }
+    #: Whether it learns from rows without a label.
+    _takes_unlabelled: ClassVar[bool] = False
 
     # ---------------------------------------------------------------- what a classifier has to define
 
@@ -236,8 +241,10 @@ class BayesClassifier(RowReader):
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
             Missing values are allowed, see ``missing``.
         y : array_like of shape (n_rows,)
-            Labels of any type; none may be missing. The order that ordered categories declare is kept, see
-            ``class_order_``.
+            Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
+            classifier takes rows whose label is missing (None, NaN, a null), too: its structure is found on the
+            labelled rows, and its parameters are estimated by EM from all rows. Others refuse them. None if it has
+            ``n_classes`` and no row has a label.
         sample_weight : array_like of shape (n_rows,), optional
             One non-negative number per row; a row of weight 0 is ignored, and one of weight 2 counts as two rows.
         """
@@ -251,6 +258,7 @@ class BayesClassifier(RowReader):
 
         The first call is a ``fit``. The states, the cut points and the structure that it found are kept by later calls:
         a state that did not occur in it is treated as missing, unless the column is categorical and declares it.
+        Every row must have a label, and a classifier that was fitted by EM takes no more rows.
 
         Parameters
         ----------
@@ -259,11 +267,11 @@ class BayesClassifier(RowReader):
         """
         with using_threads(self.n_jobs):
             if not hasattr(self, "classes_"):
-                return self._fit(X, y, sample_weight, classes)
+                return self._fit(X, y, sample_weight, classes, for_more=True)
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
                 raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
             X = self._checked_rows(X, reset=False)
-            labels, weights = self._checked_labels(X, y, sample_weight)
+            labels, weights = self._checked_labels(X, y, sample_weight, for_more=True)
             if labels.order is not None and self._ordered_classes(labels.order) != list(self._class_variable.states):
                 raise ValueError(
                     f"y declares the order {format_states(labels.order)} of the classes, but in the first call it was "
@@ -275,15 +283,18 @@ class BayesClassifier(RowReader):
             self.densities_: tuple[Density, ...] = tuple(more)
             return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
+    ) -> Self:
+        """Learn; ``for_more`` says that rows are to be added later, which must be possible."""
         X = self._checked_rows(X, reset=True)
-        labels, weights = self._checked_labels(X, y, sample_weight)
+        labels, weights = self._checked_labels(X, y, sample_weight, for_more)
         if weights is not None and (weights == 0).any():  # as if they were not there, for states and cuts, too
             there = np.flatnonzero(weights)
             if not there.size:
                 raise ValueError("every row has the weight 0; at least one must count")
             X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
-        self.classes_ = labels.labels if classes is None else np.unique(np.asarray(classes))
+        self.classes_ = self._classes_of(labels) if classes is None else np.unique(np.asarray(classes))
         if self.missing not in ("marginal", "em", "state"):
             raise ValueError(f"missing must be 'marginal', 'em' or 'state', not {self.missing!r}")
         codes = labels.among(self.classes_)
@@ -293,14 +304,22 @@ class BayesClassifier(RowReader):
         order = labels.order if classes is None else declared_order(code_column("classes", classes)) or labels.order
         states = self.classes_.tolist() if order is None else self._ordered_classes(order)
         self._class_variable = Variable(_class_name(y, self.features_.names), states, ordered=order is not None)
-        codes = self._sorted_states[codes]
+        codes = np.append(self._sorted_states, len(self.classes_))[codes]
+        self._learn_rows(rows, codes, weights)
+        return self
+
+    def _classes_of(self, labels: ClassColumn) -> NDArray[Any]:
+        """The classes: the labels that occur."""
+        return labels.labels
+
+    def _learn_rows(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
+        """Learn from features and classes, by their codes among the states of the class variable."""
         self._learn(self._counter(rows, codes, weights))
         self.densities_ = ()
         if self.features_.continuous:
             self.densities_ = fit_densities(
                 self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, self._prior
             )
-        return self
 
     def _counter(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> TableCounter:
         """The rows with their classes, which come last."""
@@ -333,21 +352,25 @@ class BayesClassifier(RowReader):
 
     def _with_class_prior(self, cpt: CPT) -> CPT:
         """The class's table with the probabilities that ``class_prior`` sets, and the counts it has."""
+        values = self._given_class_prior()
+        if values is None:
+            return cpt
+        refuse_parents(names_of(cpt.parents))
+        return CPT._trusted(cpt.child, values, (), cpt.counts)
+
+    def _given_class_prior(self) -> Floats | None:
+        """The probabilities that ``class_prior`` sets, in the order of the states; None for those of the rows."""
         chosen = self.class_prior
         if isinstance(chosen, str) and chosen == "empirical":
-            return cpt
+            return None
         k = len(self.classes_)
         if isinstance(chosen, str) and chosen != "uniform":
             raise ValueError(f"class_prior={chosen!r} is not known; give 'empirical', 'uniform' or {k} probabilities")
         values = np.full(k, 1.0 / k) if isinstance(chosen, str) else np.asarray(chosen, dtype=np.float64)
         if values.shape != (k,) or not (values >= 0).all() or not np.isclose(values.sum(), 1):
             raise ValueError(f"class_prior must be {k} probabilities that sum to 1, one for each class; got {chosen!r}")
-        if cpt.parents:
-            raise ValueError(
-                f"class_prior cannot be given for a class with parents ({', '.join(v.name for v in cpt.parents)})"
-            )
         by_state = values[np.argsort(self._sorted_states)]
-        return CPT._trusted(cpt.child, by_state / by_state.sum(), (), cpt.counts)
+        return np.asarray(by_state / by_state.sum())
 
     @property
     def _prior(self) -> Prior:
@@ -473,18 +496,25 @@ class BayesClassifier(RowReader):
 
     # ---------------------------------------------------------------- checking what is given
 
-    def _checked_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[ClassColumn, Floats | None]:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        labels, n_rows = ClassColumn.read(y), _n_rows(X)
+    def _checked_labels(
+        self, X: Any, y: Any, sample_weight: Any, for_more: bool = False
+    ) -> tuple[ClassColumn, Floats | None]:
+        labels, n_rows = self._read_labels(X, y), _n_rows(X)
         if len(labels) != n_rows:
             raise ValueError(
                 f"X has {n_rows:,} rows, but y has {len(labels):,} labels: inconsistent numbers of samples"
             )
+        if not labels.is_complete and (for_more or not self._takes_unlabelled):
+            raise _missing_label(self, labels, for_more)
         if sample_weight is None:
             return labels, None
         weights = _check_sample_weight(sample_weight, labels.codes, dtype=np.float64, ensure_non_negative=True)
         return labels, weights
+
+    def _read_labels(self, X: Any, y: Any) -> ClassColumn:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        return ClassColumn.read(y)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -494,10 +524,18 @@ class NetworkClassifier(BayesClassifier):
     A class that derives from it says which structures are legal, in ``_space(features, target)``, and may have the
     parameters ``criterion`` and ``search``.
 
+    Parameters
+    ----------
+    n_classes : int, optional
+        The number of classes where no row has a label (``y`` is None, or all of its labels are missing): the classes
+        0, 1, ... are then found by EM, which makes the classifier a cluster model. Not needed where ``y`` declares its
+        classes, as categories do.
+
     Attributes
     ----------
     network_ : BayesianNetwork
-        The network over the discrete features and the class; it answers any query, not only for the class.
+        The network over the discrete features and the class; it answers any query, not only for the class. If labels
+        were missing, its ``report`` is the :class:`~bntk.learning.em.EMResult`, with the iterations of EM.
     dag_ : DAG
         The structure of ``network_``.
     search_ : SearchResult
@@ -509,7 +547,9 @@ class NetworkClassifier(BayesClassifier):
     """
 
     prior: Prior | str | float = "backoff"
+    n_classes: int | None = None
 
+    _takes_unlabelled: ClassVar[bool] = True
     _state: ClassVar[dict[str, Any]] = {
         "network_": BayesianNetwork,
         "search_": SearchResult,
@@ -557,7 +597,46 @@ class NetworkClassifier(BayesClassifier):
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
         self._hold(fit(self.search_.dag, counter, self._prior, missing=missing))
 
+    def _learn_rows(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
+        if codes.max(initial=0) < len(self.classes_):
+            super()._learn_rows(rows, codes, weights)
+            return
+        table, continuous = self._counter(rows, codes, weights).table, self.features_.continuous
+        unlabelled = UnlabelledRows(table, rows.numbers, weights, continuous, self._prior, self._given_class_prior())
+        self.search_, learned = unlabelled.learn(self._find_structure, self._seed)
+        self._hold(learned.network)
+        self.densities_ = learned.densities
+
+    def _read_labels(self, X: Any, y: Any) -> ClassColumn:
+        if y is None and self.n_classes is not None:
+            return ClassColumn.unlabelled(_n_rows(X))
+        return super()._read_labels(X, y)
+
+    def _classes_of(self, labels: ClassColumn) -> NDArray[Any]:
+        """The labels that occur; without any, those that ``y`` declares, or numbers."""
+        k, found = self.n_classes, labels.labels if len(labels.labels) else labels.declared
+        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1):
+            raise ValueError(f"n_classes must be a whole number from 1, or None; got {k!r}")
+        if found is None:
+            if k is None:
+                raise ValueError(
+                    "Input y contains NaN or None in every row: no row has a class. To look for classes, give their "
+                    f"number, {type(self).__name__}(n_classes=2), or declare them: pd.Categorical(y, ['a', 'b'])"
+                )
+            return np.arange(k)
+        if k is not None and k != len(found):
+            raise ValueError(
+                f"n_classes={k}, but y has {len(found)} classes: {format_states(found.tolist())}; n_classes is for "
+                "rows without any label: leave it out"
+            )
+        return found
+
     def _add(self, counter: TableCounter) -> None:
+        if self.network_.prior is None:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted by EM, because labels or cells were missing: more rows would "
+                "change what is expected of the earlier ones; fit all rows together"
+            )
         self._hold(updated(self.network_, counter))
 
     def _hold(self, network: BayesianNetwork) -> None:
@@ -616,6 +695,20 @@ def _numbers_where_possible(X: NDArray[Any]) -> NDArray[Any]:
         return X.astype(np.float64) if not any(isinstance(value, (str, bytes)) for value in X.flat) else X
     except (TypeError, ValueError):
         return X
+
+
+def _missing_label(classifier: BayesClassifier, labels: ClassColumn, for_more: bool) -> ValueError:
+    """The error for a row without a label, where every row must have one."""
+    row = int(np.argmin(labels.known))
+    start = f"Input y contains NaN or None: the class of row {row} is missing; "
+    leave = "leave such rows out (known = ~pd.isna(y); X[known], y[known])"
+    if classifier._takes_unlabelled and for_more:
+        return ValueError(start + f"partial_fit adds the counts of labelled rows: {leave}, or fit all rows together")
+    able = [name for name, cls in CLASSIFIERS.load().items() if cls._takes_unlabelled]
+    return ValueError(
+        start + f"{type(classifier).__name__} learns from labelled rows only: {leave}, or use a classifier that learns "
+        f"from them by EM: {', '.join(able)}"
+    )
 
 
 def _n_rows(X: Any) -> int:

@@ -42,15 +42,22 @@ def fit_densities(
     continuous: Mapping[str, str], numbers: Floats, classes: Ints, n_classes: int, weights: Floats | None, prior: Prior
 ) -> tuple[Density, ...]:
     """One density for each kind that is needed."""
-    found: list[Density] = []
+    empty = empty_densities(continuous, n_classes, prior)
+    return tuple([density.updated(numbers, classes, weights) for density in empty])
+
+
+def empty_densities(
+    continuous: Mapping[str, str], n_classes: int, prior: Prior
+) -> tuple[Gaussian | KernelDensities | Multinomial, ...]:
+    """One density for each kind that is needed, without rows."""
+    found: list[Gaussian | KernelDensities | Multinomial] = []
     for kind, columns in _columns_by_kind(continuous):
         if kind == "multinomial":
-            empty: Density = Multinomial(columns, prior, np.zeros((len(columns.names), n_classes)))
+            found.append(Multinomial(columns, prior, np.zeros((len(columns.names), n_classes))))
         elif kind == "gaussian":
-            empty = Gaussian(columns, *np.zeros((3, len(columns.names), n_classes)))
+            found.append(Gaussian.empty(columns, n_classes))
         else:
-            empty = KernelDensities(columns, tuple(KernelDensity.empty(n_classes) for _ in columns.names))
-        found.append(empty.updated(numbers, classes, weights))
+            found.append(KernelDensities(columns, tuple(KernelDensity.empty(n_classes) for _ in columns.names)))
     return tuple(found)
 
 
@@ -107,6 +114,11 @@ class Gaussian:
     means: Floats
     squares: Floats
 
+    @classmethod
+    def empty(cls, columns: Columns, n_classes: int) -> Gaussian:
+        """Without rows."""
+        return cls(columns, *np.zeros((3, len(columns.names), n_classes)))
+
     @property
     def n_classes(self) -> int:
         """Number of classes."""
@@ -130,12 +142,27 @@ class Gaussian:
         run_parallel(lambda span: add_moments(own, classes, weights, *span, more, means, squares), pieces)
         return Gaussian(self.columns, *_merged((self.totals, self.means, self.squares), (more, means, squares)))
 
-    def parameters(self) -> tuple[Floats, Floats]:
-        """The means and variances, (F, K) each; NaN for a feature without any number."""
-        whole = tuple(part[:, :1] for part in (self.totals, self.means, self.squares))
+    def of_all(self) -> Moments:
+        """Weight, mean and squared deviations of all classes together, shape (F, 1) each."""
+        whole: Moments = tuple(part[:, :1] for part in (self.totals, self.means, self.squares))
         for k in range(1, self.totals.shape[1]):
             whole = _merged(whole, tuple(part[:, k : k + 1] for part in (self.totals, self.means, self.squares)))
-        total, mean, squares = whole
+        return whole
+
+    def with_prior(self, rows: float, spread: Floats) -> Gaussian:
+        """As if each class had so many more rows with its mean, and with the variances ``spread`` around it, (F, 1).
+
+        Without them, a class of few rows, or of rows with equal numbers, has a variance near zero, and EM takes it to
+        an arbitrarily high likelihood. Means are not changed; a class without numbers has the mean of all rows.
+        """
+        total, mean, _ = self.of_all()
+        more = np.where(total > 0, rows, 0.0)
+        means = np.where(self.totals > 0, self.means, mean)
+        return Gaussian(self.columns, self.totals + more, means, self.squares + more * np.nan_to_num(spread))
+
+    def parameters(self) -> tuple[Floats, Floats]:
+        """The means and variances, (F, K) each; NaN for a feature without any number."""
+        total, mean, squares = self.of_all()
         of_all = np.divide(squares, total, out=np.full_like(total, np.nan), where=total > 0)
         variances = np.divide(
             self.squares, self.totals, out=np.repeat(of_all, self.totals.shape[1], 1), where=self.totals > 0
@@ -204,12 +231,14 @@ class Multinomial:
         run_parallel(lambda span: add_counts(own, classes, weights, *span, counts), spans(len(own), n_threads()))
         return Multinomial(self.columns, self.prior, counts)
 
+    def pseudo_count(self, prior: Prior) -> float | Floats:
+        """The pseudo-count of each word, or one per word."""
+        return prior.pseudo_count(Variable("word", self.columns.names), self.counts.shape[1])
+
     def log_probabilities(self) -> Floats:
         """log P(word | class), shape (F, K)."""
-        words = Variable("word", self.columns.names)
-        alpha = self.prior.pseudo_count(words, self.counts.shape[1])
         with np.errstate(divide="ignore"):
-            return np.log(posterior_mean(self.counts.T, alpha)).T
+            return np.log(posterior_mean(self.counts.T, self.pseudo_count(self.prior))).T
 
     def log_density(self, numbers: Floats) -> Floats:
         """The log probability of the words of each row, but for its multinomial coefficient."""

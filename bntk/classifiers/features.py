@@ -10,7 +10,7 @@ density for it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, decl
 from bntk.data.columns import code_column, columns_of_frame, numbers_of
 from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.variable import State, Variable, format_states, is_missing, plain_state
+from bntk.data.variable import State, Variable, format_states, is_missing, plain_state, plain_states
 from bntk.errors import DataError
 
 #: Ways to cut numbers into intervals.
@@ -105,7 +105,8 @@ class Features:
     ) -> tuple[Features, Rows]:
         """The features of training rows, and these rows, read.
 
-        With ``missing_is_state``, being missing is one more state of each feature with a missing cell.
+        A missing class has the number of classes as its code: such a row has no part in cuts by the class, but in
+        everything else. With ``missing_is_state``, being missing is one more state of each feature with a missing cell.
         """
         columns = columns_of(X)
         as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
@@ -216,8 +217,9 @@ def _cut_points(
     for way in CUTTING:
         chosen = [name for name in ways if isinstance(ways[name], str) and ways[name] == way]
         if chosen:
-            columns = [numbers[name] for name in chosen]
-            points = learn_cuts(columns, way, classes=classes, weights=weights, n_bins=n_bins, n_classes=n_classes)
+            rows = _labelled_rows(classes, n_classes, chosen[0]) if way == "mdl" else slice(None)
+            columns, own = [numbers[name][rows] for name in chosen], None if weights is None else weights[rows]
+            points = learn_cuts(columns, way, classes=classes[rows], weights=own, n_bins=n_bins, n_classes=n_classes)
             cuts.update(zip(chosen, points, strict=True))
     for name, way in ways.items():
         if isinstance(way, str) and way == "bernoulli":
@@ -225,6 +227,17 @@ def _cut_points(
         elif not isinstance(way, str):
             cuts[name] = np.unique(np.asarray(way, dtype=np.float64))
     return {name: cuts[name] for name in numbers if name in cuts}
+
+
+def _labelled_rows(classes: NDArray[np.int64], n_classes: int, column: str) -> Any:
+    """The rows that have a class, for cuts by the class."""
+    known = classes < n_classes
+    if not known.any():
+        raise ValueError(
+            f"numeric='mdl' cuts numbers where the class changes, but no row has a class: for the column {column!r} "
+            "choose numeric='gaussian', 'kde', 'frequency', 'width' or 'category', or give cut points"
+        )
+    return slice(None) if known.all() else known
 
 
 def _labelled(columns: Sequence[Column], cuts: Mapping[str, Any], continuous: Mapping[str, Any]) -> Table | None:
@@ -251,45 +264,65 @@ class ClassColumn:
     labels : ndarray
         Sorted and distinct; each occurs in some row.
     codes : ndarray of int
-        The position of each row's label.
+        The position of each row's label; the number of labels where it is missing.
     order : list, optional
         The order of the labels that the column declares, with those that do not occur; None where it declares none.
+    declared : ndarray, optional
+        All labels that the column declares, sorted, if none occurs; None where it declares none.
     """
 
-    def __init__(self, labels: NDArray[Any], codes: Codes, order: list[State] | None = None) -> None:
-        self.labels, self.codes, self.order = labels, codes, order
+    def __init__(
+        self,
+        labels: NDArray[Any],
+        codes: Codes,
+        order: list[State] | None = None,
+        declared: NDArray[Any] | None = None,
+    ) -> None:
+        self.labels, self.codes, self.order, self.declared = labels, codes, order, declared
 
     @classmethod
     def read(cls, y: Any) -> ClassColumn:
         """Read ``y``: a list, an array, a series of pandas, polars or pyarrow, or a table of one column.
 
-        No label may be missing. Ordered categories, a polars Enum and an ordered variable declare an order.
+        Labels may be missing. Ordered categories, a polars Enum and an ordered variable declare an order.
 
         Examples
         --------
-        >>> column = ClassColumn.read(["yes", "no", "yes"])
+        >>> column = ClassColumn.read(["yes", "no", None, "yes"])
         >>> column.labels.tolist(), column.codes.tolist()
-        (['no', 'yes'], [1, 0, 1])
+        (['no', 'yes'], [1, 0, 2, 1])
         """
-        coded, first = _coded_labels(y)
+        coded, row = _coded_labels(y)
         used = [code for code in codes_in_use(coded, seen=True) if not is_missing(coded.labels[code])]
-        _refuse_missing(coded, used)
-        labels = _as_array([coded.labels[code] for code in used], np.asarray(first).dtype)
-        if labels.dtype.kind == "f" and np.isinf(labels).any():
-            raise ValueError("Input y contains infinity")
-        if labels.dtype.kind not in "biuU":
-            _check_kind(labels)
-        labels, places = np.unique(labels, return_inverse=True)
-        lookup = np.zeros(len(coded.labels) + 1, dtype=np.int64)
+        missing = _missing_labels(coded, used)
+        labels = _label_array([coded.labels[code] for code in used], row, missing)
+        labels, places = np.unique(_checked(labels), return_inverse=True)
+        lookup = np.full(len(coded.labels) + 1, len(labels), dtype=np.int64)
         lookup[used] = places
-        _warn_of_many(len(labels), len(coded.codes))
-        return cls(labels, np.take(lookup, coded.codes, mode="wrap"), declared_order(coded))
+        n_labelled = len(coded.codes) if missing is None else int(np.count_nonzero(~missing))
+        _warn_of_many(len(labels), n_labelled)
+        declared = None if used else _declared_labels(coded)
+        return cls(labels, np.take(lookup, coded.codes, mode="wrap"), declared_order(coded), declared)
+
+    @classmethod
+    def unlabelled(cls, n_rows: int) -> ClassColumn:
+        """Rows without a label."""
+        return cls(np.empty(0, dtype=np.int64), np.zeros(n_rows, dtype=np.int64))
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """The rows that have a label."""
+        return np.asarray(self.codes < len(self.labels))
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every row has a label."""
+        return bool(self.known.all())
 
     def take(self, rows: NDArray[np.intp]) -> ClassColumn:
         """The labels of some of the rows."""
-        codes = self.codes[rows]
-        used, codes = np.unique(codes, return_inverse=True)
-        return ClassColumn(self.labels[used], codes, self.order)
+        used, codes = np.unique(np.append(self.codes[rows], len(self.labels)), return_inverse=True)
+        return ClassColumn(self.labels[used[:-1]], codes[:-1], self.order, self.declared)
 
     def among(self, classes: NDArray[Any]) -> Codes:
         """The position of each row's label in a sorted array of labels; a label that it lacks is refused."""
@@ -301,18 +334,26 @@ class ClassColumn:
             rows = np.flatnonzero(np.isin(self.codes, strange))
             label = plain_state(self.labels[self.codes[rows[0]]])
             raise ValueError(f"the class {label!r} in row {rows[0]} is none of the known ones: {classes.tolist()}")
-        return places[self.codes]
+        return np.append(places, len(classes))[self.codes]
 
     def __len__(self) -> int:
         return len(self.codes)
 
 
-def _coded_labels(y: Any) -> tuple[CodedColumn, Any]:
-    """``y`` as labels and codes, and its first row, which has the type of the column."""
+def _coded_labels(y: Any) -> tuple[CodedColumn, Callable[[int], Any]]:
+    """``y`` as labels and codes, and a function that gives one row of it, which has the type of the column."""
     if isinstance(y, Table):
-        return label_column("y", y), y.take([0]).to_pandas() if y.n_rows else ()
+        return label_column("y", y), lambda row: y.take([row]).to_pandas()
     column = y if _is_series(y) else column_or_1d(y, warn=True)
-    return code_column("y", column), column.iloc[:1] if hasattr(column, "iloc") else column[:1]
+    if (
+        isinstance(y, (list, tuple))
+        and column.dtype.kind == "U"
+        and {*map(type, y)} != {str}
+        and any(map(is_missing, y))
+    ):
+        column = _as_objects(list(y))  # numpy has made the text "nan" of a missing label
+    by_place = column.iloc if hasattr(column, "iloc") else column
+    return code_column("y", column), lambda row: by_place[row : row + 1]
 
 
 def _is_series(y: Any) -> bool:
@@ -324,26 +365,51 @@ def _is_series(y: Any) -> bool:
     return type(y).__module__.partition(".")[0] == "pyarrow" and hasattr(y, "dictionary_encode")
 
 
-def _as_array(labels: list[Any], dtype: Any) -> NDArray[Any]:
-    """Labels as an array of the type that the whole column would have."""
-    if dtype.kind == "O":
-        array = np.empty(len(labels), dtype=object)
-        array[:] = labels
-        return array
-    return np.array(labels, dtype=dtype)
+def _label_array(labels: list[Any], row: Callable[[int], Any], missing: NDArray[np.bool_] | None) -> NDArray[Any]:
+    """Labels as an array of the type that the whole column would have if no label were missing."""
+    if not labels:
+        return np.empty(0, dtype=np.int64)
+    first = 0 if missing is None else int(np.argmin(missing))
+    dtype = np.asarray(row(first)).dtype
+    if dtype.kind != "O":
+        return np.array(labels, dtype=dtype)
+    if missing is not None and {*map(type, labels)} in ({int}, {float}, {bool}):
+        return np.array(labels)  # only None, which is no number, made objects of them
+    return _as_objects(labels)
 
 
-def _refuse_missing(coded: CodedColumn, used: list[int]) -> None:
+def _as_objects(labels: list[Any]) -> NDArray[Any]:
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
+
+
+def _declared_labels(coded: CodedColumn) -> NDArray[Any] | None:
+    """All labels that a column declares, sorted."""
+    states = plain_states([label for label in coded.labels if not is_missing(label)]) if coded.declared else []
+    if not states:
+        return None
+    kinds = {*map(type, states)}
+    return np.unique(_checked(np.array(states) if len(kinds) == 1 else _as_objects(states)))
+
+
+def _checked(labels: NDArray[Any]) -> NDArray[Any]:
+    """Distinct labels, once it is sure that they are classes."""
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        raise ValueError("Input y contains infinity")
+    if labels.size and labels.dtype.kind not in "biuU":
+        _check_kind(labels)
+    return labels
+
+
+def _missing_labels(coded: CodedColumn, used: list[int]) -> NDArray[np.bool_] | None:
+    """The rows without a label; None where every row has one, which most columns tell without a look at the rows."""
     known = np.zeros(len(coded.labels) + 1, dtype=bool)  # a negative code reads the last
     known[used] = True
     if known[:-1].all() and (coded.codes.dtype.kind == "u" or coded.codes.min(initial=0) >= 0):
-        return
+        return None
     missing = ~np.take(known, coded.codes, mode="wrap")
-    if missing.any():
-        raise ValueError(
-            f"Input y contains NaN or None: the class of row {int(np.argmax(missing))} is missing; leave such rows "
-            "out, or learn from them by EM (bntk.fit_em)"
-        )
+    return missing if missing.any() else None
 
 
 def _warn_of_many(n_labels: int, n_rows: int) -> None:

@@ -57,6 +57,13 @@ class NaiveBayes(NetworkClassifier):
     >>> X["degrees"] = [29.0, 24.0, 16.0, 18.0]
     >>> bntk.NaiveBayes(numeric="gaussian").fit(X, ["play", "play", "stay", "stay"]).predict(X)
     array(['play', 'play', 'stay', 'stay'], dtype='<U4')
+
+    Missing labels, and none at all:
+
+    >>> bntk.NaiveBayes(numeric="gaussian").fit(X, ["play", None, "stay", None]).predict(X)
+    array(['play', 'play', 'stay', 'stay'], dtype=object)
+    >>> len(set(bntk.NaiveBayes(numeric="gaussian", n_classes=2).fit(X, None).predict(X)))
+    2
     """
 
     name = "nb"

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from bntk.classifiers.base import NetworkClassifier, _rows_of
+from bntk.classifiers.features import ClassColumn
 from bntk.errors import DataError, UnseenStateWarning
 from bntk.graph.dag import DAG
 from bntk.learning import confusion
@@ -112,21 +113,26 @@ class RMCV(NetworkClassifier):
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return spaces.general((*features, target), target, max_parents=self.max_parents)
 
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
+    ) -> Self:
         X = self._checked_rows(X, reset=True)
-        labels, weights = self._checked_labels(X, y, sample_weight)
+        labels, weights = self._checked_labels(X, y, sample_weight, for_more)
         folds = _folds(self.cv, labels.codes)
         if weights is not None and (weights == 0).any():  # folds are of the rows that count
             there = np.flatnonzero(weights)
-            X, y, labels, weights = _rows_of(X, there), _rows_of(y, there), labels.take(there), weights[there]
+            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
+            y = None if y is None else _rows_of(y, there)
             folds = folds[there] if isinstance(folds, np.ndarray) else folds
-        known = labels.labels if classes is None else np.unique(np.asarray(classes))
         self.alpha_: float | None = self._given_alpha()
+        judged = np.flatnonzero(labels.known)
         if self.alpha == "auto":
-            self.alpha_ = self._best_alpha(X, y, Split(labels.among(known), known, weights, folds, self._seed))
+            self.alpha_ = self._best_alpha(X, y, judged, labels, weights, folds, classes)
+        # The structure is judged by the labelled rows; if there are none, by the labels that all of them are given.
+        folds = folds[judged] if isinstance(folds, np.ndarray) and judged.size else folds
         self._held_folds = folds
         try:
-            return super()._fit(X, y, weights, classes)
+            return super()._fit(X, y, weights, classes, for_more)
         finally:
             del self._held_folds
 
@@ -183,7 +189,21 @@ class RMCV(NetworkClassifier):
             raise ValueError(f"alpha={self.alpha!r} is for criterion='im', not for {self.criterion!r}; leave it out")
         return float(score.alpha) if isinstance(score, IM) else None
 
-    def _best_alpha(self, X: Any, y: Any, split: Split) -> float:
+    def _best_alpha(
+        self, X: Any, y: Any, judged: NDArray[np.intp], labels: ClassColumn, weights: Floats | None, folds: Any,
+        classes: ArrayLike | None,
+    ) -> float:  # fmt: skip
+        """The best alpha by the rows that have a label."""
+        if not judged.size:
+            raise ValueError("alpha='auto' is chosen by the labels of rows, but no row has one; give a number")
+        known = labels.labels if classes is None else np.unique(np.asarray(classes))
+        if len(judged) < len(labels):
+            X, y, labels = _rows_of(X, judged), _rows_of(y, judged), labels.take(judged)
+            weights = None if weights is None else weights[judged]
+            folds = folds[judged] if isinstance(folds, np.ndarray) else folds
+        return self._chosen_alpha(X, y, Split(labels.among(known), known, weights, folds, self._seed))
+
+    def _chosen_alpha(self, X: Any, y: Any, split: Split) -> float:
         """The candidate with the best normalised measure on rows that were not learned from; of equals the least."""
         M = len(split.classes)
         if M == 1:

@@ -44,7 +44,10 @@ FOUND_BY_ESTIMATOR = ("classes_", "features_", "densities_", "search_", "_class_
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _DiscreteNaiveBayes(NaiveBayes):
-    """Naive Bayes without densities."""
+    """Naive Bayes without densities, from labelled rows."""
+
+    n_classes: ClassVar[None] = None  # type: ignore[misc]  # for rows without a label, which it does not take
+    _takes_unlabelled: ClassVar[bool] = False
 
     def _learn(self, counter: TableCounter) -> None:
         _refuse_densities(self, self.features_)

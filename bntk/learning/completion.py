@@ -73,9 +73,14 @@ def merged_rows(codes: Codes, weights: Floats | None) -> tuple[Codes, Floats]:
     """Each kind of row once, with the sum of the weights of its like; none without weight."""
     if weights is not None:
         codes, weights = codes[:, weights > 0], weights[weights > 0]
+    kinds, numbers = kinds_of_rows(codes)
+    return kinds, np.bincount(numbers, weights, minlength=kinds.shape[1]).astype(float)
+
+
+def kinds_of_rows(codes: Codes) -> tuple[Codes, NDArray[np.int64]]:
+    """Each kind of row once, and for every row which of them it is."""
     firsts, numbers = distinct_rows(codes)
-    repeats = np.bincount(numbers, weights, minlength=len(firsts))
-    return np.ascontiguousarray(codes[:, firsts]), repeats.astype(float)
+    return np.ascontiguousarray(codes[:, firsts]), numbers
 
 
 def _to_list(sizes: Floats, most: int, room: int) -> NDArray[np.bool_]:

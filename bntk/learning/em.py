@@ -11,10 +11,11 @@ and Data Analysis 19, 191-201.
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +30,7 @@ from bntk.inference import choose
 from bntk.inference.elimination.engine import ExpectedCounts, families_around, second_budget
 from bntk.inference.elimination.flat import flat_families
 from bntk.inference.exact.program import Factor, Program, compile_factors
-from bntk.learning.completion import merged_rows
+from bntk.learning.completion import kinds_of_rows
 from bntk.learning.counts import Counter, TableCounter, as_counter
 from bntk.learning.parameters import sized_families
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
@@ -74,6 +75,16 @@ class EMResult:
     objectives: tuple[float, ...] = field(repr=False)
     log_likelihoods: tuple[float, ...] = field(repr=False)
     starts: tuple[float, ...] = field(default=(), repr=False)
+
+    def after(self, earlier: EMResult) -> EMResult:
+        """The report of two runs together, of which this one went on where the earlier one had stopped."""
+        return replace(
+            self,
+            iterations=earlier.iterations + self.iterations,
+            objectives=earlier.objectives + self.objectives[1:],
+            log_likelihoods=earlier.log_likelihoods + self.log_likelihoods[1:],
+            starts=earlier.starts,
+        )
 
     def trace_frame(self) -> pd.DataFrame:
         """The trace as a data frame with the columns ``objective`` and ``log_likelihood``."""
@@ -173,14 +184,9 @@ def fit_em(
     table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights)
     rule = as_prior(prior).for_variables(table.variables)
     rows = IncompleteRows(dag, table, row_weights, rule, max_entries)
-    climbs: list[_Climb] = []
-    with progress_bar(progress, desc="EM", unit=" iterations") as bar:
-        for tables in _starts(rows, start, 1 if rows.is_complete else n_starts, seed):
-            climbs.append(_climb(rows, tables, max_iter, tolerance, bar))
-            if climbs[-1].interrupted:
-                break
-    best = max(climbs, key=lambda climb: climb.objectives[-1])
-    return best.network(dag, rows, tuple(climb.objectives[-1] for climb in climbs))
+    starts = _starts(rows, start, 1 if rows.is_complete else n_starts, seed)
+    best, report = best_climb(rows, starts, rule, max_iter=max_iter, tolerance=tolerance, progress=progress)
+    return rows.network(dag, best.statistics)._with_report(report)
 
 
 # ---- what users may give -----------------------------------------------------------------------------------------
@@ -239,6 +245,8 @@ class IncompleteRows:
     weights : array, optional
     prior : Prior
     max_entries : int
+    fixed : mapping, optional
+        Tables by node that are given, not estimated.
 
     Attributes
     ----------
@@ -252,24 +260,46 @@ class IncompleteRows:
     """
 
     def __init__(
-        self, dag: DAG, table: Table, weights: Floats | None, prior: Prior, max_entries: int = MAX_TABLE_ENTRIES
+        self,
+        dag: DAG,
+        table: Table,
+        weights: Floats | None,
+        prior: Prior,
+        max_entries: int = MAX_TABLE_ENTRIES,
+        fixed: Mapping[int, Floats] | None = None,
     ) -> None:
-        self.table, self.weights, self.prior = table, weights, prior
+        self.table, self.prior, self.fixed = table, prior, fixed or {}
         self.families = sized_families(dag, table.variables, max_entries)
         self.scopes = [(*parents, node) for node, parents in enumerate(dag.parent_indices)]
         self.open = [node for node, scope in enumerate(self.scopes) if table.has_missing[list(scope)].any()]
         self.is_complete = not self.open
         self._alphas = [_alpha(family, prior) for family in self.families]
-        whole = table.complete_rows()
-        codes, repeats = merged_rows(table.codes[:, ~whole], None if weights is None else weights[~whole])
-        self._cells = self._expected(dag, codes, repeats)
+        self._whole = table.complete_rows()
+        self._partial, self._numbers = kinds_of_rows(table.codes[:, ~self._whole])
+        self._cells = self._expected(dag)
         # Rows with too many missing values to be summed out one by one go through a junction tree as a whole.
-        large = self._cells.too_large
-        self._large, self._large_weights = np.ascontiguousarray(codes[:, large]), repeats[large]
-        self._program = self._compiled() if large.any() else None
-        complete = TableCounter(table.take(whole), None if weights is None else weights[whole]).tables(self.scopes)
-        partly = self._count(codes[:, ~large], repeats[~large])
-        self._complete = [counts + more for counts, more in zip(complete, partly, strict=True)]
+        self._is_large = self._cells.too_large
+        self._program = self._compiled() if self._is_large.any() else None
+        self._complete_rows = table.take(self._whole)
+        self._weigh(weights)
+
+    def with_weights(self, weights: Floats) -> IncompleteRows:
+        """The same rows with other weights; what does not depend on them is not worked out again."""
+        other = copy.copy(self)
+        other._weigh(weights)
+        return other
+
+    def _weigh(self, weights: Floats | None) -> None:
+        self.weights = weights
+        repeats = np.bincount(
+            self._numbers, None if weights is None else weights[~self._whole], minlength=self._partial.shape[1]
+        ).astype(float)
+        large = self._is_large
+        self._cells = self._cells.with_weights(repeats)
+        self._large, self._large_weights = np.ascontiguousarray(self._partial[:, large]), repeats[large]
+        complete = TableCounter(self._complete_rows, None if weights is None else weights[self._whole])
+        partly = self._count(self._partial[:, ~large], repeats[~large])
+        self._complete = [counts + more for counts, more in zip(complete.tables(self.scopes), partly, strict=True)]
         apart = self._count(self._large, self._large_weights)
         self._fixed = [
             counts if node in self.open else counts + more
@@ -280,7 +310,8 @@ class IncompleteRows:
         """The counts of the families in rows where they have no missing cell."""
         return TableCounter(Table.from_codes(codes, self.table.variables), weights).tables(self.scopes)
 
-    def _expected(self, dag: DAG, codes: NDArray[Any], weights: Floats) -> ExpectedCounts:
+    def _expected(self, dag: DAG) -> ExpectedCounts:
+        codes, weights = self._partial, np.ones(self._partial.shape[1])
         cards = self.table.cards.tolist()
         ones = np.ones(sum(math.prod(cards[v] for v in scope) for scope in self.scopes))
         families = families_around(flat_families(self.scopes, cards), dag.topological_indices, ones)
@@ -320,11 +351,22 @@ class IncompleteRows:
 
     def maximise(self, counts: Sequence[Floats]) -> list[Floats]:
         """The M-step: the tables for expected counts."""
-        return [posterior_mean(table, alpha) for table, alpha in zip(counts, self._alphas, strict=True)]
+        estimates = [posterior_mean(table, alpha) for table, alpha in zip(counts, self._alphas, strict=True)]
+        return [self.fixed.get(node, table) for node, table in enumerate(estimates)]
 
     def log_prior(self, tables: Sequence[Floats]) -> float:
-        """The sum of alpha_ijk log theta_ijk."""
-        return log_product([np.broadcast_to(a, t.shape) for a, t in zip(self._alphas, tables, strict=True)], tables)
+        """The sum of alpha_ijk log theta_ijk over the tables that are estimated."""
+        free = [node for node in range(len(tables)) if node not in self.fixed]
+        alphas = [np.broadcast_to(self._alphas[node], tables[node].shape) for node in free]
+        return log_product(alphas, [tables[node] for node in free])
+
+    def network(self, dag: DAG, counts: Sequence[Floats]) -> BayesianNetwork:
+        """The network with the estimates from expected counts, under the whole prior: tables are shrunk here."""
+        alphas = self.prior.pseudo_counts(self.families, _prior_counts(self.prior, self.families, counts))
+        tables = [posterior_mean(table, alpha) for table, alpha in zip(counts, alphas, strict=True)]
+        parts = zip(self.families, tables, counts, strict=True)
+        # Without a prior the network refuses to be updated, which expected counts do not allow.
+        return BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counted) for f, values, counted in parts])
 
     def available(self) -> list[Floats]:
         """Estimates from the available cases with one more row in each cell, so that nothing is impossible."""
@@ -359,43 +401,70 @@ def log_product(powers: Sequence[NDArray[Any]], tables: Sequence[Floats]) -> flo
 # ---- climbing ----------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Climb:
-    """One run of EM: its tables, and the expected counts that they were made from."""
+class Expectation(Protocol):
+    """What EM climbs on: rows, and a model whose parameters and statistics only it has to know."""
 
-    tables: list[Floats]
-    counts: list[Floats] = field(default_factory=list)
+    is_complete: bool
+
+    def expect(self, parameters: Any) -> tuple[Any, float]:
+        """The E-step: expected statistics, and the log-likelihood of what was observed."""
+
+    def maximise(self, statistics: Any) -> Any:
+        """The M-step: the parameters."""
+
+    def log_prior(self, parameters: Any) -> float:
+        """What is added to the log-likelihood."""
+
+
+@dataclass
+class Climb:
+    """One run of EM: its parameters, and the expected statistics that they were made from."""
+
+    parameters: Any
+    statistics: Any = None
     objectives: list[float] = field(default_factory=list)
     log_likelihoods: list[float] = field(default_factory=list)
     iterations: int = 0
     converged: bool = False
     interrupted: bool = False
 
-    def network(self, dag: DAG, rows: IncompleteRows, starts: tuple[float, ...]) -> BayesianNetwork:
-        alphas = rows.prior.pseudo_counts(rows.families, _prior_counts(rows.prior, rows.families, self.counts))
-        tables = [posterior_mean(table, alpha) for table, alpha in zip(self.counts, alphas, strict=True)]
-        parts = zip(rows.families, tables, self.counts, strict=True)
-        # Without a prior the network refuses to be updated, which expected counts do not allow.
-        network = BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counts) for f, values, counts in parts])
-        report = EMResult(
-            self.log_likelihoods[-1],
-            self.iterations,
-            self.converged,
-            self.interrupted,
-            rows.prior,
-            tuple(self.objectives),
-            tuple(self.log_likelihoods),
-            starts,
-        )
-        return network._with_report(report)
+
+def best_climb(
+    rows: Expectation,
+    starts: Iterable[Any],
+    prior: Prior,
+    *,
+    max_iter: int = 200,
+    tolerance: float = 1e-6,
+    progress: bool = False,
+) -> tuple[Climb, EMResult]:
+    """EM from each start; the climb that ends highest, of equal ones the first, and its report."""
+    climbs: list[Climb] = []
+    with progress_bar(progress, desc="EM", unit=" iterations") as bar:
+        for parameters in starts:
+            climbs.append(_climb(rows, parameters, max_iter, tolerance, bar))
+            if climbs[-1].interrupted:
+                break
+    best = max(climbs, key=lambda climb: climb.objectives[-1])
+    report = EMResult(
+        best.log_likelihoods[-1],
+        best.iterations,
+        best.converged,
+        best.interrupted,
+        prior,
+        tuple(best.objectives),
+        tuple(best.log_likelihoods),
+        tuple(climb.objectives[-1] for climb in climbs),
+    )
+    return best, report
 
 
-def _climb(rows: IncompleteRows, tables: list[Floats], max_iter: int, tolerance: float, bar: Any) -> _Climb:
-    climb = _Climb(tables)
+def _climb(rows: Expectation, parameters: Any, max_iter: int, tolerance: float, bar: Any) -> Climb:
+    climb = Climb(parameters)
     try:
         while not climb.converged and climb.iterations <= max_iter:
-            expected, log_likelihood = rows.expect(climb.tables)
-            objective = log_likelihood + rows.log_prior(climb.tables)
+            expected, log_likelihood = rows.expect(climb.parameters)
+            objective = log_likelihood + rows.log_prior(climb.parameters)
             climb.log_likelihoods.append(log_likelihood)
             climb.objectives.append(objective)
             if climb.iterations:
@@ -403,7 +472,7 @@ def _climb(rows: IncompleteRows, tables: list[Floats], max_iter: int, tolerance:
                 climb.converged = rows.is_complete or gain <= tolerance * abs(objective)
             if climb.converged or climb.iterations == max_iter:
                 break
-            climb.tables, climb.counts = rows.maximise(expected), expected
+            climb.parameters, climb.statistics = rows.maximise(expected), expected
             climb.iterations += 1
             bar.update()
             bar.set_postfix_str(f"objective {objective:.6g}", refresh=False)
@@ -422,11 +491,16 @@ def _starts(rows: IncompleteRows, start: BayesianNetwork | None, n_starts: int, 
     never = {v for v, (codes, card) in enumerate(zip(rows.table.codes, rows.table.cards)) if (codes == card).all()}
     unknown = [node for node in rows.open if start is None and never.intersection(rows.scopes[node])]
     for number in range(n_starts):
-        tables = list(first)
-        for node in unknown if number == 0 else rows.open:
-            *shape, r = tables[node].shape
-            tables[node] = rng.dirichlet(np.ones(r), size=shape or None)
-        yield tables
+        yield with_random_tables(first, unknown if number == 0 else rows.open, rng)
+
+
+def with_random_tables(tables: Sequence[Floats], nodes: Iterable[int], rng: np.random.Generator) -> list[Floats]:
+    """The tables with those of some nodes drawn at random, all distributions being equally likely."""
+    drawn = list(tables)
+    for node in nodes:
+        *shape, r = drawn[node].shape
+        drawn[node] = rng.dirichlet(np.ones(r), size=shape or None)
+    return drawn
 
 
 def _tables_of(network: BayesianNetwork, rows: IncompleteRows) -> list[Floats]:

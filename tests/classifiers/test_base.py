@@ -282,8 +282,8 @@ def test_wrong_options_are_named(change: dict[str, Any], message: str) -> None:
 def test_a_missing_class_is_named() -> None:
     X, y = weather()
     y[7] = None
-    with pytest.raises(ValueError, match="the class of row 7 is missing"):
-        bntk.NaiveBayes().fit(X, y)
+    with pytest.raises(ValueError, match="the class of row 7 is missing; A2DE learns from labelled rows only"):
+        bntk.A2DE().fit(X, y)
 
 
 def test_a_column_that_is_no_longer_numbers_is_named() -> None:

@@ -58,6 +58,7 @@ def test_the_type_of_an_array_is_kept():
     "y",
     [
         ["a", None, "b"],
+        ["a", float("nan"), "b"],
         [1.0, np.nan, 2.0],
         pd.Series(["a", pd.NA, "b"], dtype="string"),
         pd.Series([1, pd.NA, 2], dtype="Int64"),
@@ -68,7 +69,11 @@ def test_the_type_of_an_array_is_kept():
 )
 def test_the_first_missing_label_is_named(y):
     with pytest.raises(ValueError, match="Input y contains NaN or None: the class of row 1 is missing"):
-        bntk.NaiveBayes().fit({"x": [0, 1, 0]}, y)
+        bntk.AODE().fit({"x": [0, 1, 0]}, y)
+    column = ClassColumn.read(y)
+    assert column.codes.tolist() == [0, 2, 1]
+    assert column.known.tolist() == [True, False, True]
+    assert column.take(np.array([1, 2])).codes.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(

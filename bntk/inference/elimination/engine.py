@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -104,6 +105,12 @@ class ExpectedCounts:
         self.count(np.ones(families.tables.size))
         kept = ~self.too_large
         self._codes, self._weights = _read_only(codes[:, kept]), weights[kept]
+
+    def with_weights(self, weights: Floats) -> ExpectedCounts:
+        """The same rows with other weights, one for each row that was given."""
+        other = copy.copy(self)
+        other._weights = weights[~self.too_large]
+        return other
 
     def count(self, tables: Floats) -> tuple[Floats, float]:
         """The expected counts, flat as the tables, and the log of the probabilities of all components."""
