@@ -221,6 +221,8 @@ class AWNB(NetworkClassifier):
     n_trees: int = 10
     weights: float | Mapping[str, float] | ArrayLike | None = None
 
+    n_classes: ClassVar[None] = None  # type: ignore[misc]  # for rows without a label, which it does not take
+    _takes_unlabelled: ClassVar[bool] = False
     _state: ClassVar[dict[str, Any]] = {"weights_": Any}  # a Series
     _needed_to_predict: ClassVar[tuple[str, ...]] = ("estimator",)
 
@@ -256,8 +258,11 @@ class AWNB(NetworkClassifier):
 
     # ---------------------------------------------------------------- learning and predicting
 
-    def _fit(self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
+    ) -> Self:
         X = self._checked_rows(X, reset=True)
+        self._checked_labels(X, y, sample_weight, for_more)  # in the words of this classifier
         if self.n_trees < 1 and self.weights is None:
             raise ValueError(f"n_trees={self.n_trees!r}: at least one tree is needed to find weights")
         estimator = self._unfitted().partial_fit(X, y, classes, sample_weight)
@@ -276,9 +281,7 @@ class AWNB(NetworkClassifier):
             there = np.flatnonzero(weights)
             X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
         counter = self._counter(self._rows(X), self._sorted_states[labels.among(self.classes_)], weights)
-        ranks = np.argsort(
-            self._sorted_states
-        )  # of the states among ``classes_``: samples do not depend on their order
+        ranks = np.argsort(self._sorted_states)  # so that samples do not depend on the declared order of the classes
         return weights_from_depths(depths_in_trees(counter, self.n_trees, self._seed, ranks))
 
     def _add(self, counter: TableCounter) -> None:
