@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -175,6 +175,10 @@ class BayesClassifier(RowReader):
         missing is one more state of each feature that has missing values in the training rows; this is the fastest,
         and the most accurate where it is informative that a value is missing. Where labels are missing, too,
         ``"marginal"`` is the same as ``"em"``.
+    identifiers : {"drop", "keep"}
+        What becomes of columns that identify rows rather than describe them: labels (not numbers) with more states than
+        half their rows with a value, from 20 rows on, and dates and times. ``"drop"`` leaves them out, and names them
+        in one warning; ``"keep"`` takes each value as a state. A column without any value is always left out.
     unseen : {"missing", "error"}
         Whether a state that did not occur in ``fit`` is treated as a missing value, with a warning, or is an error.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
@@ -204,6 +208,7 @@ class BayesClassifier(RowReader):
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
     missing: str = "marginal"
+    identifiers: str = "drop"
     unseen: Unseen = "missing"
     random_state: RandomState = 0
     n_jobs: int | None = None
@@ -299,7 +304,7 @@ class BayesClassifier(RowReader):
             raise ValueError(f"missing must be 'marginal', 'em' or 'state', not {self.missing!r}")
         codes = labels.among(self.classes_)
         self.features_, rows = Features.learn(
-            X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state"
+            X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state", self.identifiers
         )
         order = labels.order if classes is None else declared_order(code_column("classes", classes)) or labels.order
         states = self.classes_.tolist() if order is None else self._ordered_classes(order)
@@ -591,8 +596,18 @@ class NetworkClassifier(BayesClassifier):
         space = self._space(tuple(features), target)
         return learn_structure(counter, score.with_target(target), space, self._chosen_search(), seed=self._seed)
 
+    def _structure(self, counter: TableCounter) -> SearchResult:
+        """The structure that is found for features with several states; the others have no arcs."""
+        *features, target = counter.variables
+        varied = [v.name for v in features if v.n_states > 1]
+        if len(varied) == len(features) or not varied:
+            return self._find_structure(counter)
+        rows = TableCounter(counter.table.select([*varied, target.name]), counter.weights)
+        found = self._find_structure(rows)
+        return replace(found, dag=DAG(counter.names, found.dag.arcs))
+
     def _learn(self, counter: TableCounter) -> None:
-        self.search_ = self._find_structure(counter)
+        self.search_ = self._structure(counter)
         # EM is only for what it can change.
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
         self._hold(fit(self.search_.dag, counter, self._prior, missing=missing))
@@ -603,7 +618,7 @@ class NetworkClassifier(BayesClassifier):
             return
         table, continuous = self._counter(rows, codes, weights).table, self.features_.continuous
         unlabelled = UnlabelledRows(table, rows.numbers, weights, continuous, self._prior, self._given_class_prior())
-        self.search_, learned = unlabelled.learn(self._find_structure, self._seed)
+        self.search_, learned = unlabelled.learn(self._structure, self._seed)
         self._hold(learned.network)
         self.densities_ = learned.densities
 

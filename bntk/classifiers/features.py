@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from bntk.classifiers.left_out import left_out
 from bntk.data.class_order import label_column
 from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order
 from bntk.data.columns import code_column, columns_of_frame, numbers_of
@@ -61,6 +62,8 @@ class Features:
         The cut points of those that were numbers.
     continuous : dict of str to str
         The features that stay numbers, and how they are modelled.
+    unused : tuple of str
+        Columns that are left out: those that identify rows, dates and times, and those without a value.
     """
 
     names: tuple[str, ...]
@@ -68,6 +71,7 @@ class Features:
     open: frozenset[str]
     cuts: dict[str, Floats]
     continuous: dict[str, str]
+    unused: tuple[str, ...] = ()
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
@@ -82,8 +86,9 @@ class Features:
         discrete = {v.name: v for v in self.seen}
         if [name for name in self.names if name in discrete] != [v.name for v in self.seen]:
             raise DataError("the discrete features are not among the columns, or in another order")
-        if [name for name in self.names if name not in discrete] != list(self.continuous):
-            raise DataError("each column must be either a discrete or a continuous feature")
+        others = [name for name in self.names if name not in discrete and name not in self.unused]
+        if others != list(self.continuous) or not {*self.unused} <= {*self.names} - {*discrete}:
+            raise DataError("each column must be a discrete feature, a continuous one, or unused")
         if not {*self.continuous.values()} <= {*CONTINUOUS}:
             raise DataError(f"continuous features are {', '.join(CONTINUOUS)}, not {[*self.continuous.values()][:8]}")
         if not {*self.open, *self.cuts} <= {*discrete}:
@@ -102,11 +107,13 @@ class Features:
         numeric: str | Mapping[str, Any] = "mdl",
         n_bins: int = 10,
         missing_is_state: bool = False,
+        identifiers: str = "drop",
     ) -> tuple[Features, Rows]:
         """The features of training rows, and these rows, read.
 
         A missing class has the number of classes as its code: such a row has no part in cuts by the class, but in
         everything else. With ``missing_is_state``, being missing is one more state of each feature with a missing cell.
+        Columns that nothing can be learned from are left out, see :mod:`bntk.classifiers.left_out`.
         """
         columns = columns_of(X)
         as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
@@ -114,13 +121,15 @@ class Features:
         ways = _ways(numeric, [name for name, _ in columns], numbers)
         cuts = _cut_points(ways, numbers, classes, n_classes, weights, n_bins)
         continuous = {name: way for name, way in ways.items() if isinstance(way, str) and way in CONTINUOUS}
-        labels = _labelled(columns, cuts, continuous)
+        coded = [code_column(name, own) for name, own in columns if name not in cuts and name not in continuous]
+        unused = tuple(left_out(coded, identifiers))
+        labels = _table_of([column for column in coded if column.name not in unused])
         states = dict(zip(labels.names, labels.variables, strict=True)) if labels is not None else {}
         for name, points in cuts.items():
             states[name] = Variable.of_intervals(name, points.tolist())
         names = tuple([name for name, _ in columns])
         seen = tuple([states[name] for name in names if name in states])
-        features = cls(names, seen, frozenset(), cuts, continuous)
+        features = cls(names, seen, frozenset(), cuts, continuous, unused)
         rows = features._rows(labels, numbers, len(classes))
         if not missing_is_state:
             return features, rows
@@ -138,8 +147,9 @@ class Features:
             elif column is None:
                 raise DataError(f"column {name!r} held numbers when the classifier was fitted, but does not now")
         known = [v for v in self.seen if v.name not in self.cuts]
-        labels = _coded([(v.name, columns[v.name]) for v in known], known, unseen)
-        n_rows = labels.n_rows if labels is not None else len(next(iter(numbers.values())))  # type: ignore[arg-type]
+        labels = _table_of([code_column(v.name, columns[v.name]) for v in known], known, unseen)
+        first = next(iter(columns.values()))
+        n_rows = len(first.codes if isinstance(first, CodedColumn) else first)
         return self._rows(labels, numbers, n_rows)
 
     def _rows(self, labels: Table | None, numbers: Mapping[str, Any], n_rows: int) -> Rows:
@@ -240,17 +250,11 @@ def _labelled_rows(classes: NDArray[np.int64], n_classes: int, column: str) -> A
     return slice(None) if known.all() else known
 
 
-def _labelled(columns: Sequence[Column], cuts: Mapping[str, Any], continuous: Mapping[str, Any]) -> Table | None:
-    return _coded([(name, column) for name, column in columns if name not in cuts and name not in continuous])
-
-
-def _coded(
-    columns: Sequence[Column], variables: Sequence[Variable] | None = None, unseen: Unseen = "missing"
+def _table_of(
+    columns: Sequence[CodedColumn], variables: Sequence[Variable] | None = None, unseen: Unseen = "missing"
 ) -> Table | None:
     """A table of columns, or None when there are none."""
-    if not columns:
-        return None
-    return Table._from_coded([code_column(name, column) for name, column in columns], variables, unseen)
+    return Table._from_coded(columns, variables, unseen) if columns else None
 
 
 # ---- the class -------------------------------------------------------------------------------------------------------

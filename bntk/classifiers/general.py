@@ -52,6 +52,11 @@ class BayesNetClassifier(NetworkClassifier):
     search: str | Search = "auto"
     structure: DAG | str | None = None
 
+    def _structure(self, counter: TableCounter) -> SearchResult:
+        if self.structure is not None or isinstance(self.space, Space):  # about all features, constant ones as well
+            return self._find_structure(counter)
+        return super()._structure(counter)
+
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         if self.space is None:
             return spaces.general((*features, target), target)

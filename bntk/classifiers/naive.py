@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.classifiers.base import NetworkClassifier
 from bntk.data.table import Table
+from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
@@ -73,8 +75,7 @@ class NaiveBayes(NetworkClassifier):
         return spaces.naive_bayes(features, target)
 
     def _find_structure(self, counter: TableCounter) -> SearchResult:
-        target = len(counter.names) - 1  # the only structure in the space
-        dag = DAG._trusted(counter.names, (*[(target,)] * target, ()))
+        dag = DAG._trusted(counter.names, _naive_parents(counter.variables))  # the only structure in the space
         return SearchResult(dag, float("nan"), "given structure")
 
     def _learn(self, counter: TableCounter) -> None:
@@ -84,8 +85,7 @@ class NaiveBayes(NetworkClassifier):
 
     def _restore(self) -> None:
         super()._restore()
-        target = len(self.network_.names) - 1
-        if self.network_.dag.parent_indices != (*[(target,)] * target, ()):
+        if self.network_.dag.parent_indices != _naive_parents(self.network_.variables):
             raise DataError("the network is not naive: the class must be the only parent of every feature")
 
     def _log_tables(self) -> LogTables:
@@ -94,6 +94,12 @@ class NaiveBayes(NetworkClassifier):
 
     def _log_scores(self, table: Table) -> Floats:
         return self._log_tables().scores(table.codes)
+
+
+def _naive_parents(variables: Sequence[Variable]) -> tuple[tuple[int, ...], ...]:
+    """The class, which is last, is the parent of all features but those with a single state."""
+    target = len(variables) - 1
+    return (*((target,) if v.n_states > 1 else () for v in variables[:-1]), ())
 
 
 class LogTables(NamedTuple):
@@ -132,7 +138,9 @@ def log_tables(network: BayesianNetwork) -> LogTables:
         *features, target = network.cpts
         nothing = np.zeros((target.child.n_states, 1))  # what a missing cell adds
         with np.errstate(divide="ignore"):
-            logs = [np.hstack([np.log(cpt.values), nothing]).ravel() for cpt in features]
+            shapes = [(len(nothing), cpt.child.n_states) for cpt in features]  # a constant feature has no parent
+            tables = [np.broadcast_to(cpt.values, shape) for cpt, shape in zip(features, shapes, strict=True)]
+            logs = [np.hstack([np.log(table), nothing]).ravel() for table in tables]
             log_prior = np.log(target.values)
         starts = np.cumsum([0, *(len(table) for table in logs)], dtype=np.int64)
         network._cache["naive"] = LogTables(log_prior, np.concatenate([*logs, []]), starts)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 #: Parameters that an estimator has itself: how rows are read and tables estimated.
-OF_ESTIMATOR = ("prior", "class_prior", "numeric", "n_bins", "missing", "unseen")
+OF_ESTIMATOR = ("prior", "class_prior", "numeric", "n_bins", "missing", "identifiers", "unseen")
 #: What a classifier with an estimator takes over from it.
 FOUND_BY_ESTIMATOR = ("classes_", "features_", "densities_", "search_", "_class_variable")
 
@@ -132,6 +132,8 @@ class MANB(_DiscreteNaiveBayes):
 
 def _average(cpt: CPT, arc_prior: float, prior: Prior) -> tuple[CPT, float]:
     """The table of a feature averaged over the models with and without an arc to it, and the arc's probability."""
+    if not cpt.parents:  # a constant feature: the data say nothing about an arc to it
+        return cpt, arc_prior
     counts = np.asarray(cpt.counts)
     with_arc, without = prior.pseudo_count(cpt.child, len(counts)), prior.pseudo_count(cpt.child, 1)
     if np.any(np.asarray(with_arc) <= 0) or np.any(np.asarray(without) <= 0):
@@ -174,8 +176,8 @@ class AWNB(NetworkClassifier):
     estimator : NetworkClassifier, optional
         The classifier whose tables are weighted, such as ``bntk.TAN()``; it finds the structure and estimates the
         tables, without weights. By default naive Bayes, with the parameters ``prior``, ``class_prior``, ``numeric``,
-        ``n_bins``, ``missing`` and ``unseen`` of this classifier. An estimator has these parameters itself; beside one,
-        they are refused here.
+        ``n_bins``, ``missing``, ``identifiers`` and ``unseen`` of this classifier. An estimator has these parameters
+        itself; beside one, they are refused here.
     prior : float, "mle", "backoff" or Prior
         The prior of the conditional probability tables of naive Bayes: a number is added to every count, ``"mle"`` adds
         nothing.

@@ -397,7 +397,7 @@ def test_states_that_only_rows_held_out_have_are_no_matter() -> None:
     names = X.assign(name=[f"row {k}" for k in range(len(X))])
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnseenStateWarning)
-        assert bntk.RMCV(alpha="auto", unseen="error").fit(names, y).alpha_ in (2, 3, 9, 27)
+        assert bntk.RMCV(alpha="auto", unseen="error", identifiers="keep").fit(names, y).alpha_ in (2, 3, 9, 27)
 
 
 def accidents(n: int = 400) -> tuple[pd.DataFrame, pd.Series]:

@@ -193,4 +193,4 @@ class AMODE(MultiBayesClassifier):
     def features_in_use_(self) -> list[str]:
         """The features that have a class as a parent."""
         check_is_fitted(self)
-        return [name for name in self.features_.names if self._shared.dag.parents(name)]
+        return [v.name for v in self.features_.variables if self._shared.dag.parents(v.name)]

@@ -152,6 +152,10 @@ class MultiBayesClassifier(MultiTargetClassifier):
         table in which it is complete. ``"state"``: missing is one more state of each feature that has missing values in
         the training rows. Labels may be missing in ``fit``, too: a row then counts for each table in which it is
         complete.
+    identifiers : {"drop", "keep"}
+        What becomes of columns that identify rows rather than describe them: labels (not numbers) with more states than
+        half their rows with a value, from 20 rows on, and dates and times. ``"drop"`` leaves them out, and names them
+        in one warning; ``"keep"`` takes each value as a state. A column without any value is always left out.
     unseen : {"missing", "error"}
         Whether a state that did not occur in ``fit`` is treated as a missing value, with a warning, or is an error.
     max_entries : int
@@ -180,6 +184,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
     missing: str = "marginal"
+    identifiers: str = "drop"
     unseen: Unseen = "missing"
     max_entries: int = 1 << 20
     random_state: RandomState = 0
@@ -224,7 +229,9 @@ class MultiBayesClassifier(MultiTargetClassifier):
             numeric = _joint_cuts(X, self.numeric, codes, self.labels_, weights)
             nothing = np.zeros(n_rows, dtype=np.int64)
             as_state = self.missing == "state"
-            self.features_, rows = Features.learn(X, nothing, 1, weights, numeric, self.n_bins, as_state)
+            self.features_, rows = Features.learn(
+                X, nothing, 1, weights, numeric, self.n_bins, as_state, self.identifiers
+            )
             self._class_variables = self.labels_.variables(self.features_.names)
             self._learn(TableCounter(self._with_labels(rows.table, codes), weights), len(self.features_.variables))
             self._make_ready()
