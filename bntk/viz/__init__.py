@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bntk.viz.comparison import plot_comparison
-from bntk.viz.curves import Reliability, plot_reliability, plot_search, reliability
+from bntk.evaluation.calibration import Reliability, reliability
+from bntk.viz.curves import plot_reliability, plot_search
 from bntk.viz.network import plot_dag, plot_network
 from bntk.viz.strengths import arc_information
 from bntk.viz.tables import plot_confusion, plot_cpt
