@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bntk.evaluation.measure_table import Measure, measures
     from bntk.evaluation.metrics import f1, global_accuracy, jaccard, mean_accuracy
     from bntk.evaluation.ordinal import confusion_entropy, information_measure, mean_absolute_error
+    from bntk.evaluation.result import CrossValidation
     from bntk.evaluation.significance import (
         Friedman,
         Nemenyi,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
         ranks,
         wilcoxon,
     )
-    from bntk.evaluation.validation import CrossValidation, cross_validate
+    from bntk.evaluation.validation import cross_validate
 
 _MODULES = {
     "calibration": ("calibration_error",),
@@ -35,6 +36,7 @@ _MODULES = {
     "measure_table": ("Measure", "measures"),
     "metrics": ("f1", "global_accuracy", "jaccard", "mean_accuracy"),
     "ordinal": ("confusion_entropy", "information_measure", "mean_absolute_error"),
+    "result": ("CrossValidation",),
     "significance": (
         "Friedman",
         "Nemenyi",
@@ -49,7 +51,7 @@ _MODULES = {
         "ranks",
         "wilcoxon",
     ),
-    "validation": ("CrossValidation", "cross_validate"),
+    "validation": ("cross_validate",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
