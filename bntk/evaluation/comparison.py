@@ -190,7 +190,7 @@ class Comparison:
         if not common:
             raise DataError("the data sets have no measure in common")
         whole = pd.concat(frames, ignore_index=True)
-        measures = [m for m in dict.fromkeys(m for r in results.values() for m in r.measures)]
+        measures = list(dict.fromkeys(m for r in results.values() for m in r.measures))
         whole = whole[["dataset", "estimator", "repeat", "fold", *measures, *COSTS]]
         failed = pd.concat(failures, ignore_index=True)[["dataset", "estimator", "repeat", "fold", "error"]]
         n_computed = sum(result.n_computed for result in results.values())

@@ -68,7 +68,7 @@ def _tokens(thing: Any, depth: int) -> Iterator[bytes]:
     if depth > _DEEPEST:
         raise DataError("something that contains itself has no digest; do without cache")
     deeper = depth + 1
-    if thing is None or isinstance(thing, (bool, int, float, complex, str)) and not isinstance(thing, np.generic):
+    if thing is None or type(thing) in (bool, int, float, complex, str):
         yield f"{type(thing).__name__}:{thing!r}".encode("utf-8", "surrogatepass")
     elif isinstance(thing, (bytes, bytearray)):
         yield b"bytes:" + bytes(thing)

@@ -1,4 +1,4 @@
-"""From what users give as ``scoring`` to what is computed: measures of the table, scorers of scikit-learn, callables."""
+"""From ``scoring`` to what is computed: measures of the table, scorers of scikit-learn, callables."""
 
 from __future__ import annotations
 

@@ -314,8 +314,8 @@ def friedman(table: Any, *, greater_is_better: bool = True) -> Friedman:
         chi² = 12 N / (k (k + 1)) [sum_j R_j² - k (k + 1)² / 4] / C,    F = (N - 1) chi² / (N (k - 1) - chi²),
 
     with k - 1, and with k - 1 and (k - 1) (N - 1) degrees of freedom. C = 1 - sum (t³ - t) / (N (k³ - k)) corrects for
-    ties, over all groups of t equal values. F, of Iman and Davenport (1980), is the better approximation. Where all
-    values are equal, both p are 1.
+    ties, over all groups of t equal values. F, of Iman and Davenport (1980), is the better approximation; it
+    is infinite where all data sets have the same order. Where all values are equal, both p are 1.
 
     Parameters
     ----------

@@ -360,18 +360,6 @@ def test_models_are_compared_fold_by_fold(ask):
     assert 0 <= compared["p"] <= 1
 
 
-def test_the_p_value_is_that_of_the_corrected_t_test():
-    from scipy.stats import t
-
-    from bntk.cli.evaluate import difference
-
-    first, second = [0.8, 0.7, 0.9, 0.85], [0.82, 0.75, 0.91, 0.84]
-    found = difference(first, second, [(90, 30)] * 4)
-    statistic = found["mean"] / found["standard_error"]
-    assert found["p"] == pytest.approx(2 * t.sf(statistic, df=3))
-    assert difference(first, first, [(90, 30)] * 4) == {"mean": 0, "standard_error": 0, "p": 1}
-
-
 def test_several_classes_are_measured_by_the_measures_of_the_package(ask):
     found = ask("bntk evaluate asia.csv --target lung,bronc --model br --base nb --folds 3 --metrics mean-accuracy")
     frame = pd.read_csv("asia.csv")
@@ -592,7 +580,7 @@ def test_measures_of_ordered_classes_are_those_of_python(harm, terminal, ask):
     harm.astype(str).to_csv("plain.csv", index=False)
     code, _, err = terminal("bntk evaluate plain.csv --target harm --model nb --folds 4 --metrics accuracy mae")
     assert code != 0
-    assert "--metrics mae needs ordered classes" in err
+    assert "mae needs ordered classes" in err
     assert terminal("bntk evaluate plain.csv --target harm --model nb --folds 4 --metrics cen")[0] == 0
     for score in ("im:4", "accuracy:0.5"):
         line = f"bntk learn harm.parquet --target harm --model tan:search=hc --score {score} -o scored.json"
