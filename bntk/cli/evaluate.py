@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +92,8 @@ def _add_options(parser: ArgumentParser) -> None:
 
 def _run(options: Namespace) -> None:
     check_can_be_written(options.plot, PICTURES)
-    documents, results = [], {}
+    documents: list[dict[str, Any]] = []
+    results: dict[str, CrossValidation] = {}
     for path in options.data:
         training = Training(read_data(Namespace(**{**vars(options), "data": path})), options.target)
         if training.data.source in results:
@@ -101,14 +102,20 @@ def _run(options: Namespace) -> None:
         results[training.data.source] = result
         documents.append(_document(training, result, options))
     if len(results) == 1:
-        document, text, pictured = documents[0], _text, result
-    else:
-        from bntk.evaluation import Comparison
+        _tell(options, documents[0], result, _text)
+        return
+    from bntk.evaluation import Comparison
 
-        pictured = Comparison.of(results)
-        document, text = _comparison_document(documents, pictured), _comparison_text
+    compared = Comparison.of(results)
+    _tell(options, _comparison_document(documents, compared), compared, _comparison_text)
+
+
+def _tell(
+    options: Namespace, document: dict[str, Any], result: CrossValidation | Comparison,
+    text: Callable[[dict[str, Any]], str],
+) -> None:  # fmt: skip
     if options.plot:
-        _draw(pictured, options.plot)
+        _draw(result, options.plot)
     emit(options, document, lambda: text(document))
 
 
@@ -179,7 +186,8 @@ def _document(training: Training, result: CrossValidation, options: Namespace) -
 
 
 def _of_model(result: CrossValidation, name: str) -> dict[str, Any]:
-    told, first = result.summary().loc[name], result.estimators[0]
+    told: Any = result.summary().loc[name]
+    first = result.estimators[0]
     own = result.frame[result.frame["estimator"] == name]
     test = result.difference(name, first) if name != first and len(own) > 1 else None
     return {

@@ -309,7 +309,8 @@ class Comparison:
             }
         found = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["first", "second"])
         found["wilcoxon_holm"] = holm(found["wilcoxon"])
-        found["nemenyi"] = [self.nemenyi.p.loc[a, b] for a, b in rows]
+        p = self.nemenyi.p.to_numpy()
+        found["nemenyi"] = [p[i, j] for i, j in combinations(range(len(p)), 2)]
         return found
 
     def differences(self, a: str, b: str) -> pd.DataFrame:

@@ -83,7 +83,7 @@ def _tokens(thing: Any, depth: int) -> Iterator[bytes]:
         yield f"{'mapping' if isinstance(thing, Mapping) else 'set'}:{len(thing)}".encode()
         yield from sorted(digest(item).encode() for item in items)
     elif isinstance(thing, ModuleType):
-        yield f"module:{thing.__name__}:{_version(thing.__name__)}".encode()
+        yield f"module:{thing.__name__}:{version_of(thing.__name__)}".encode()
     elif isinstance(thing, type):
         yield from _class(thing, deeper)
     elif isinstance(thing, FunctionType):
@@ -123,14 +123,14 @@ def _array(array: Any, depth: int) -> Iterator[bytes]:
         yield np.ascontiguousarray(array).tobytes()
 
 
-def _version(module: str) -> str | None:
+def version_of(module: str) -> str | None:
     """The version of the package that a module is in; None for modules of the user and of Python itself."""
     version = getattr(sys.modules.get(module.partition(".")[0]), "__version__", None)
     return version if isinstance(version, str) else None
 
 
 def _class(cls: type, depth: int) -> Iterator[bytes]:
-    version = _version(cls.__module__)
+    version = version_of(cls.__module__)
     yield f"class:{cls.__module__}.{cls.__qualname__}:{version}".encode()
     if version is None and cls.__module__ not in sys.stdlib_module_names:
         for name, value in sorted(vars(cls).items()):
@@ -150,7 +150,7 @@ def _functions_of(value: Any) -> list[Callable[..., Any]]:
 
 
 def _function(function: FunctionType, depth: int) -> Iterator[bytes]:
-    version = _version(function.__module__ or "")
+    version = version_of(function.__module__ or "")
     yield f"function:{function.__module__}.{function.__qualname__}:{version}".encode()
     if version is None or "<" in function.__qualname__:  # one of the user's own, or made where it is used
         yield from _code(function.__code__, depth)

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-import bntk
 from bntk.classifiers.base import _rows_of
 from bntk.errors import EvaluationError
 from bntk.evaluation.cache import FORMAT
-from bntk.evaluation.digest import data_digest, digest
+from bntk.evaluation.digest import data_digest, digest, version_of
 from bntk.evaluation.result import COSTS, PLACE, CrossValidation
 from bntk.evaluation.running import Outcome, Task, kept, run_tasks
 from bntk.evaluation.scoring import Scoring, resolve
@@ -99,7 +98,7 @@ class Plan:
         learners = {name: Learner(estimator) for name, estimator in self.estimators.items()}
         paths: dict[tuple[str, int], Path] = {}
         if folder is not None:
-            about = [FORMAT, bntk.__version__, self.relearn, self.scorings, list(self.target.classes)]
+            about = [FORMAT, version_of("bntk"), self.relearn, self.scorings, list(self.target.classes)]
             data = digest(about, data_digest(self.X), data_digest_of_labels(self.target))
             parts = [digest(split.train, split.test) for split in self.splits]
             for name, estimator in self.estimators.items():

@@ -105,7 +105,7 @@ def corrected_t(first: ArrayLike, second: ArrayLike, n_train: ArrayLike, n_test:
     corrected t: difference +0.0175 +- 0.0191, p = 0.427 (4 pairs)
     """
     differences = _differences(first, second)
-    ratio = float(np.mean(n_test) / np.mean(n_train))
+    ratio = float(np.asarray(n_test, dtype=np.float64).mean() / np.asarray(n_train, dtype=np.float64).mean())
     return _t_test("corrected t", differences, 1 / len(differences) + ratio)
 
 
