@@ -35,7 +35,7 @@ def check_has_structure(name: str, estimator: Any) -> None:
     """Refuse an estimator without a structure that could be kept."""
     last = _last_step(estimator)
     if not isinstance(last, (NetworkClassifier, AveragedClassifier, MultiBayesClassifier)):
-        raise TypeError(
+        raise ValueError(
             f"relearn='parameters' keeps the structure of a network, and {name} ({type(last).__name__}) has none that "
             "could be kept; evaluate it with relearn='all'"
         )
@@ -62,7 +62,7 @@ def _with_known_structure(estimator: NetworkClassifier, fitted: NetworkClassifie
     """A classifier with the fitted structure, and all parameters of the estimator that do not find one."""
     own = {"space", "criterion", "search", "structure"}
     if type(estimator)._learn is not NetworkClassifier._learn or type(estimator)._hold is not NetworkClassifier._hold:
-        raise TypeError(f"relearn='parameters' cannot keep the structure of {type(estimator).__name__}: use 'all'")
+        raise ValueError(f"relearn='parameters' cannot keep the structure of {type(estimator).__name__}: use 'all'")
     given = {name: value for name, value in estimator.get_params(deep=False).items() if name not in own}
     shared = BayesNetClassifier().get_params(deep=False).keys() & given.keys()
     return BayesNetClassifier(structure=fitted.dag_, **{name: given[name] for name in sorted(shared)})

@@ -283,7 +283,7 @@ def test_networks_of_several_classes_and_pipelines_keep_their_structures(monkeyp
 
 def test_an_estimator_without_a_structure_cannot_keep_it():
     X, y = asia()
-    with pytest.raises(TypeError, match="lr .LogisticRegression. has none"):
+    with pytest.raises(ValueError, match="lr .LogisticRegression. has none"):
         cross_validate({"tan": bntk.TAN(), "lr": logistic()}, X, y, relearn="parameters")
     with pytest.raises(ValueError, match="relearn must be"):
         cross_validate(bntk.TAN(), X, y, relearn="nothing")
