@@ -80,7 +80,10 @@ def _folds(target: Target, labelled: Rows, n_folds: int, repeats: int, seed: int
     assert target.codes is not None
     codes = target.codes[labelled]
     if np.bincount(codes).max() < n_folds:
-        raise DataError(f"no class has {n_folds} rows, one for each fold; take fewer folds")
+        n_labels = len(np.unique(codes))
+        raise DataError(
+            f"no class has {n_folds} rows, one for each fold, as y has {n_labels:,} labels; take fewer folds"
+        )
     folds = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=repeats, random_state=seed)
     with warnings.catch_warnings():  # measures allow for classes that some folds lack
         warnings.filterwarnings("ignore", message="The least populated class")

@@ -99,10 +99,12 @@ class Target:
         from bntk.classifiers.base import RowReader
         from bntk.classifiers.multidim.base import MultiTargetClassifier
 
-        if isinstance(estimator, RowReader) and isinstance(estimator, MultiTargetClassifier) != self.several:
-            wanted = "several class variables, as a data frame" if not self.several else "one class variable"
-            given = "one" if not self.several else "several columns"
-            raise DataError(f"{name} ({type(estimator).__name__}) is for {wanted}; y has {given}")
+        for_several = isinstance(estimator, MultiTargetClassifier)
+        if self.several and not for_several and _n_columns(self.y) == 1:
+            raise DataError("y is a table of one column; give the column itself, such as y['class'] or y.ravel()")
+        if isinstance(estimator, RowReader) and for_several != self.several:
+            wanted, given = ("several class variables", "one") if for_several else ("one class variable", "several")
+            raise DataError(f"{name} ({type(estimator).__name__}) is for {wanted}, but y has {given}")
 
 
 def rows_in(X: Any) -> int:
@@ -110,6 +112,11 @@ def rows_in(X: Any) -> int:
     if isinstance(X, Table):
         return X.n_rows
     return int(X.shape[0]) if hasattr(X, "shape") else _n_rows(X)
+
+
+def _n_columns(y: Any) -> int:
+    """The number of columns of labels with two dimensions."""
+    return int(y.shape[1]) if hasattr(y, "shape") else len(y) if isinstance(y, Mapping) else len(next(iter(y)))
 
 
 def _is_several(y: Any) -> bool:
