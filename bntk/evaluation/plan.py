@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,13 +83,14 @@ class Plan:
         todo = [i for i, outcome in enumerate(found) if outcome is None]
         ready = self._with_structures([tasks[i] for i in todo])
         warned: dict[tuple[type[Warning], str], None] = {}
-        for i, outcome in zip(todo, run_tasks(ready, n_jobs), strict=True):
-            if outcome.error and errors == "raise":
-                raise _failure(tasks[i], outcome, dataset)
-            warned |= dict.fromkeys((kind, f"{tasks[i].name}: {text}") for kind, text in outcome.warned)
-            found[i] = outcome
-            bar.set_description(f"{dataset} {tasks[i].name}".strip(), refresh=False)
-            bar.update()
+        with closing(run_tasks(ready, n_jobs)) as outcomes:
+            for i, outcome in zip(todo, outcomes, strict=True):
+                if outcome.error and errors == "raise":
+                    raise _failure(tasks[i], outcome, dataset)
+                warned |= dict.fromkeys((kind, f"{tasks[i].name}: {text}") for kind, text in outcome.warned)
+                found[i] = outcome
+                bar.set_description(f"{dataset} {tasks[i].name}".strip(), refresh=False)
+                bar.update()
         for kind, text in warned:
             warnings.warn(text, kind, stacklevel=3)
         return self._result(tasks, [outcome for outcome in found if outcome is not None])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Outcome:
     computed: bool = True
 
 
-def run_tasks(tasks: Sequence[Task], n_jobs: int | None) -> Iterator[Outcome]:
+def run_tasks(tasks: Sequence[Task], n_jobs: int | None) -> Generator[Outcome, None, None]:
     """The outcomes of the tasks, in their order whatever the number of processes."""
     from joblib import Parallel, delayed, effective_n_jobs
 
@@ -55,7 +55,14 @@ def run_tasks(tasks: Sequence[Task], n_jobs: int | None) -> Iterator[Outcome]:
         return
     # Each process has its share of the threads, so that they do not compete for the cores.
     threads = max(1, n_threads() // workers)
-    yield from Parallel(n_jobs=n_jobs, return_as="generator")(delayed(run)(task, threads) for task in tasks)
+    outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(run)(task, threads) for task in tasks)
+    try:
+        for outcome in outcomes:  # noqa: UP028 - "yield from" would close it outside of what follows
+            yield outcome
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*tasks which were still being processed")
+            outcomes.close()
 
 
 def kept(task: Task) -> Outcome | None:

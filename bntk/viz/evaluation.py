@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.evaluation.comparison import Comparison
-from bntk.evaluation.result import CrossValidation
-from bntk.evaluation.significance import Nemenyi
 from bntk.viz import style
 from bntk.viz.curves import _MARKERS, _curve_axes, _finish
 from bntk.viz.scene import Curve, Label, Point, Scene, one_line, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from bntk.evaluation.comparison import Comparison
+    from bntk.evaluation.result import CrossValidation
+    from bntk.evaluation.significance import Nemenyi
 
 _ROW, _BAR, _GAP = 16.0, 7.0, 10.0  # heights of a name and of a bar, space between names and lines
 _LONGEST = 44  # characters of a name

@@ -296,8 +296,9 @@ def test_a_failure_names_the_estimator_and_the_split():
     X, y = asia()
     splits = [(np.arange(200), np.arange(200, 300)), (np.arange(100, 300), np.arange(100))]
     models = {"tan": bntk.TAN(), "fragile": Failing()}
-    with pytest.raises(EvaluationError, match="fragile failed in repeat 0, fold 1: RuntimeError: row 0 is not here"):
-        cross_validate(models, X, y, cv=splits, scoring="accuracy")
+    for n_jobs in (1, 2):
+        with pytest.raises(EvaluationError, match="fragile failed in repeat 0, fold 1: RuntimeError: row 0 is not"):
+            cross_validate(models, X, y, cv=splits * 4, scoring="accuracy", n_jobs=n_jobs)
     result = cross_validate(models, X, y, cv=splits, scoring="accuracy", errors="record")
     assert result.failures.to_dict("records") == [
         {"estimator": "fragile", "repeat": 0, "fold": 1, "error": "RuntimeError: row 0 is not here"}
