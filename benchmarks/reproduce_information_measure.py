@@ -31,7 +31,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import friedmanchisquare, rankdata, studentized_range
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
@@ -41,6 +40,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import bntk
+from bntk import evaluation
+from bntk.evaluation import critical_difference
 from bntk.learning import confusion
 
 Floats = NDArray[np.float64]
@@ -361,22 +362,12 @@ class Results(NamedTuple):
 
 def mean_ranks(values: pd.DataFrame) -> pd.Series:
     """The mean rank of each column over the rows, 1 is best; equal values share their ranks."""
-    return pd.Series(rankdata(-values.round(9), axis=1).mean(axis=0), values.columns)
+    return evaluation.mean_ranks(values.round(9))
 
 
 def friedman(values: pd.DataFrame) -> float:
     """The p value of Friedman's test that all columns are equally good."""
-    return float(friedmanchisquare(*values.to_numpy().T.round(9)).pvalue)
-
-
-def critical_difference(n_classifiers: int, n_sets: int, level: float = 0.05) -> float:
-    """Mean ranks that differ by as much are significantly different (Nemenyi; Demšar 2006, section 3.2.2).
-
-    >>> round(critical_difference(7, 23), 2)
-    1.88
-    """
-    q = studentized_range.ppf(1 - level, n_classifiers, np.inf) / np.sqrt(2)
-    return float(q * np.sqrt(n_classifiers * (n_classifiers + 1) / (6 * n_sets)))
+    return evaluation.friedman(values.round(9)).p
 
 
 # ---- the page --------------------------------------------------------------------------------------------------------

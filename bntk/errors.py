@@ -14,6 +14,7 @@ __all__ = [
     "ColumnWarning",
     "CycleError",
     "DataError",
+    "EvaluationError",
     "GraphError",
     "ImpossibleEvidence",
     "ImpossibleRowsWarning",
@@ -56,6 +57,10 @@ class SpaceError(GraphError):
 
 class NetworkError(BntkError, ValueError):
     """A probability table or network whose parts do not agree."""
+
+
+class EvaluationError(BntkError, RuntimeError):
+    """An estimator that failed in cross-validation; the message names the estimator, the split and the cause."""
 
 
 class TooLargeError(BntkError, MemoryError):

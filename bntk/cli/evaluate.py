@@ -1,17 +1,13 @@
-"""``bntk evaluate``: cross-validation of classifiers on the same folds."""
+"""``bntk evaluate``: cross-validation of classifiers on the same splits, and their comparison over data sets."""
 
 from __future__ import annotations
 
 import math
-import time
-import warnings
+import textwrap
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.inputs import read_data
@@ -20,7 +16,7 @@ from bntk.cli.options import (
     DEFAULT,
     DEFAULT_MULTI,
     ModelSpec,
-    add_data,
+    add_data_options,
     add_json,
     add_model_options,
     add_target,
@@ -28,282 +24,305 @@ from bntk.cli.options import (
     model_help,
     one_of,
     positive,
+    share,
 )
-from bntk.cli.output import emit, shows_progress, table
-from bntk.errors import DataError, UnseenStateWarning
+from bntk.cli.output import PICTURES, check_can_be_written, emit, shows_progress, table, write_file
+from bntk.errors import DataError
+from bntk.evaluation.measure_table import MEASURES, canonical, named
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from bntk.evaluation.comparison import Comparison
+    from bntk.evaluation.result import CrossValidation
 
-    Floats = NDArray[np.float64]
-
-METRICS = ("accuracy", "balanced-accuracy", "f1", "mcc", "kappa", "auc", "log-loss", "brier", "im", "cen", "mae")
-ORDINAL_METRICS = ("im", "mae")
-MULTI_METRICS = ("global-accuracy", "mean-accuracy", "jaccard", "f1-macro", "f1-micro")
+ALL = "all"
+_MANY = 3  # measures; more are rows of the table, not columns
 
 
-@dataclass
-class Outcome:
-    """The result of cross-validation for one model: measures and seconds of each fold."""
+def spelled(name: str) -> str:
+    """The name of a measure as the command has it, with hyphens; labels in brackets stay as they are."""
+    measure, bracket, label = name.partition("[")
+    return measure.replace("_", "-") + bracket + label
 
-    name: str
-    folds: dict[str, list[float]] = field(default_factory=dict)
-    fit_seconds: list[float] = field(default_factory=list)
-    predict_seconds: list[float] = field(default_factory=list)
+
+def metric(text: str) -> str:
+    """A measure, with hyphens or underscores, or ``all``."""
+    words = [word for m in MEASURES.values() for word in (m.name, *m.aliases)]
+    return canonical(one_of([*map(spelled, words), ALL])(text.replace("_", "-")))
+
+
+def metric_help() -> str:
+    """All measures, for a description."""
+
+    def lines(several: bool) -> str:
+        return "\n".join(
+            textwrap.fill(f"{spelled(m.name):<19} {m.help}", 100, initial_indent="  ", subsequent_indent=" " * 22)
+            for m in named(several)
+        )
+
+    return f"Measures for one class:\n{lines(False)}\n\nMeasures for several classes:\n{lines(True)}"
 
 
 def _add_options(parser: ArgumentParser) -> None:
-    add_data(parser)
+    parser.add_argument(
+        "data", metavar="DATA", nargs="+", help="rows with a header: .csv .tsv .txt .arff .parquet, also .gz; - is "
+        "standard input; models are compared over several files",
+    )  # fmt: skip
+    add_data_options(parser)
     add_target(parser, required=True)
     group = add_model_options(parser)
     group.add_argument("--model", type=model, nargs="+", help="one or several, see above (default tan, or mdbnc)")
+    group.add_argument(
+        "--relearn", type=one_of(("all", "parameters")), default="all",
+        help="what is learned in each split: parameters keeps the structure learned from all rows (optimistic)",
+    )  # fmt: skip
     group = parser.add_argument_group("the evaluation")
     group.add_argument("--folds", type=positive, default=10, help="default 10")
+    group.add_argument("--holdout", type=share, metavar="SHARE", help="a share of test rows instead of folds, as 0.3")
     group.add_argument("--repeats", type=positive, default=1, help="how many times, each with other folds (default 1)")
-    known = (*METRICS, *MULTI_METRICS)
     group.add_argument(
-        "--metrics", type=one_of(known), nargs="+", help=f"of {', '.join(known)}; the first one compares"
+        "--metrics", type=metric, nargs="+", help="see above, or all of them that apply; the first one compares"
+    )
+    group.add_argument("--jobs", type=positive, default=1, help="processes (default 1)")
+    group.add_argument("--cache", metavar="FOLDER", help="keep what is finished there, and go on from it next time")
+    group.add_argument(
+        "--plot", metavar="FILE", help="draw the folds of the first measure; of several files, critical differences"
     )
     add_json(parser)
 
 
 def _run(options: Namespace) -> None:
-    training = Training(read_data(options), options.target)
+    check_can_be_written(options.plot, PICTURES)
+    documents: list[dict[str, Any]] = []
+    results: dict[str, CrossValidation] = {}
+    for path in options.data:
+        training = Training(read_data(Namespace(**{**vars(options), "data": path})), options.target)
+        if training.data.source in results:
+            raise UsageError(f"DATA names a file twice: {training.data.source}")
+        result = _validated(training, options)
+        results[training.data.source] = result
+        documents.append(_document(training, result, options))
+    if len(results) == 1:
+        _tell(options, documents[0], result, _text)
+        return
+    from bntk.evaluation import Comparison
+
+    compared = Comparison.of(results)
+    _tell(options, _comparison_document(documents, compared), compared, _comparison_text)
+
+
+def _tell(
+    options: Namespace, document: dict[str, Any], result: CrossValidation | Comparison,
+    text: Callable[[dict[str, Any]], str],
+) -> None:  # fmt: skip
+    if options.plot:
+        _draw(result, options.plot)
+    emit(options, document, lambda: text(document))
+
+
+def _validated(training: Training, options: Namespace) -> CrossValidation:
+    """What the library computes for one file."""
+    from bntk.evaluation import cross_validate
+
     specs = options.model or [ModelSpec(DEFAULT_MULTI if training.several else DEFAULT)]
     metrics = _metrics(options, training)
     models = classifiers(specs, options, training)
-    splits = _splits(training, options)
+    if options.holdout is None and not 2 <= options.folds <= len(training.X):
+        raise DataError(f"--folds must be from 2 to the number of rows, {len(training.X):,}; got {options.folds}")
     labels = [spec.text or spec.name for spec in specs]
     if len(set(labels)) < len(labels):
         raise UsageError(f"--model names a model twice: {', '.join(labels)}")
-    outcomes = cross_validate(dict(zip(labels, models, strict=True)), training, splits, metrics, options)
-    sizes = [(len(train), len(test)) for train, test in splits]
-    documents = [_document(outcome, outcomes[0], metrics[0], sizes) for outcome in outcomes]
-    document = {
-        "file": training.data.source,
-        "targets": list(training.targets),
-        "rows": len(training.X),
-        "folds": options.folds,
-        "repeats": options.repeats,
-        "seed": options.seed,
-        "metrics": list(metrics),
-        "models": documents,
-    }
-    emit(options, document, lambda: _text(document))
+    return cross_validate(
+        dict(zip(labels, models, strict=True)),
+        training.X,
+        training.Y,
+        cv=options.folds if options.holdout is None else options.holdout,
+        repeats=options.repeats,
+        scoring=metrics,
+        relearn=options.relearn,
+        n_jobs=options.jobs,
+        progress=shows_progress(options),
+        cache=options.cache,
+        random_state=options.seed,
+    )
 
 
-def _metrics(options: Namespace, training: Training) -> tuple[str, ...]:
-    known = MULTI_METRICS if training.several else METRICS
-    chosen = tuple(dict.fromkeys(options.metrics or (known[:2] if training.several else ("accuracy", "log-loss"))))
-    wrong = [name for name in chosen if name not in known]
+def _metrics(options: Namespace, training: Training) -> Any:
+    chosen = options.metrics
+    if chosen is None or ALL in chosen:
+        return None if chosen is None else ALL
+    wrong = [name for name in chosen if MEASURES[name].several != training.several]
     if wrong:
         number = "several classes" if training.several else "one class"
-        raise UsageError(f"--metrics {wrong[0]} is not for {number}; for that: {', '.join(known)}")
+        known = ", ".join(spelled(m.name) for m in named(training.several))
+        raise UsageError(f"--metrics {spelled(wrong[0])} is not for {number}; for that: {known}")
     return chosen
 
 
-def _splits(training: Training, options: Namespace) -> list[tuple[Any, Any]]:
-    """Pairs of training rows and test rows, stratified, the same for all models."""
-    if not 2 <= options.folds <= len(training.X):
-        raise DataError(f"--folds must be from 2 to the number of rows, {len(training.X):,}; got {options.folds}")
-    if training.several:
-        from bntk.evaluation import MultilabelStratifiedKFold
+def _draw(result: CrossValidation | Comparison, path: str) -> None:
+    import matplotlib
 
-        repeats = [MultilabelStratifiedKFold(options.folds, seed=options.seed + r) for r in range(options.repeats)]
-        return [pair for folds in repeats for pair in folds.split(training.X, training.Y)]
-    from sklearn.model_selection import RepeatedStratifiedKFold
+    matplotlib.use("Agg")  # without a screen, whatever is set up
+    from bntk.cli.plot import _drawn
 
-    counts = training.Y.value_counts()
-    if counts.max() < options.folds:
-        raise DataError(f"no class has {options.folds} rows, one for each fold; take fewer --folds")
-    folds = RepeatedStratifiedKFold(n_splits=options.folds, n_repeats=options.repeats, random_state=options.seed)
-    return list(folds.split(training.X, training.Y))
+    write_file(path, _drawn(result.plot().figure, Path(path).suffix.lower()[1:], 150))
 
 
-# ---- running ---------------------------------------------------------------------------------------------------------
+# ---- documents -------------------------------------------------------------------------------------------------------
 
 
-def cross_validate(
-    models: dict[str, Any], training: Training, splits: Sequence[tuple[Any, Any]], metrics: Sequence[str],
-    options: Namespace,
-) -> list[Outcome]:  # fmt: skip
-    """Each model on each split; a bar on standard error shows how far it is."""
-    from sklearn.base import clone
-    from tqdm import tqdm
-
-    outcomes = {name: Outcome(name, {metric: [] for metric in metrics}) for name in models}
-    bar = tqdm(total=len(models) * len(splits), unit="fit", disable=not shows_progress(options), leave=False)
-    X, Y, classes = training.X, training.Y, _classes(training, metrics)
-    with bar, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenStateWarning)  # a rare state may be in one fold only
-        for train, test in splits:
-            for name, classifier in models.items():
-                bar.set_description(name)
-                outcome, learner = outcomes[name], clone(classifier)
-                started = time.perf_counter()
-                learner.fit(X.iloc[train], Y.iloc[train])
-                learned = time.perf_counter()
-                measured = _measured(learner, X.iloc[test], Y.iloc[test], metrics, classes)
-                outcome.fit_seconds.append(learned - started)
-                outcome.predict_seconds.append(time.perf_counter() - learned)
-                for metric, value in measured.items():
-                    outcome.folds[metric].append(value)
-                bar.update()
-    return list(outcomes.values())
-
-
-def _classes(training: Training, metrics: Sequence[str]) -> list[Any]:
-    """All classes, in their order if a measure needs it; for several class variables none."""
-    if training.several:
-        return []
-    from bntk.data.class_order import class_order
-
-    variable = training.data.table(training.targets).variables[0]
-    needed = [metric for metric in metrics if metric in ORDINAL_METRICS]
-    order = class_order(variable, f"--metrics {needed[0]}") if needed else range(variable.n_states)
-    return [variable.states[place] for place in order]
-
-
-def _measured(classifier: Any, X: Any, Y: Any, metrics: Sequence[str], classes: list[Any]) -> dict[str, float]:
-    """The measures of predictions; ``classes`` are all classes, whether they are in the rows or not."""
-    said = classifier.predict(X)
-    if set(metrics) <= set(MULTI_METRICS):
-        from bntk.evaluation import f1, global_accuracy, jaccard, mean_accuracy
-
-        measures = {
-            "global-accuracy": global_accuracy,
-            "mean-accuracy": mean_accuracy,
-            "jaccard": jaccard,
-            "f1-macro": lambda true, found: f1(true, found, average="macro"),
-            "f1-micro": lambda true, found: f1(true, found, average="micro"),
-        }
-        return {metric: float(measures[metric](Y, said)) for metric in metrics}
-    from sklearn import metrics as of_labels
-
-    from bntk.evaluation import confusion_entropy, information_measure, mean_absolute_error
-
-    by_label = {
-        "accuracy": of_labels.accuracy_score,
-        "balanced-accuracy": of_labels.balanced_accuracy_score,
-        "f1": lambda true, found: of_labels.f1_score(true, found, average="macro"),
-        "mcc": of_labels.matthews_corrcoef,
-        "kappa": of_labels.cohen_kappa_score,
-        "im": partial(information_measure, labels=classes),
-        "cen": partial(confusion_entropy, labels=classes),
-        "mae": partial(mean_absolute_error, labels=classes),
-    }
-    by_probability = {"log-loss": _log_loss, "auc": _auc, "brier": _brier}
-    proba: Any = classifier.predict_proba(X) if set(metrics) & set(by_probability) else None
-    truth = Y.to_numpy()
+def _document(training: Training, result: CrossValidation, options: Namespace) -> dict[str, Any]:
     return {
-        metric: float(
-            by_label[metric](truth, said)
-            if metric in by_label
-            else by_probability[metric](truth, proba, classifier.classes_)
-        )
-        for metric in metrics
+        "file": training.data.source,
+        "targets": list(training.targets),
+        "rows": len(training.X),
+        "folds": options.folds if options.holdout is None else None,
+        "holdout": options.holdout,
+        "repeats": options.repeats,
+        "relearn": options.relearn,
+        "seed": options.seed,
+        "metrics": [spelled(name) for name in result.measures],
+        "models": [_of_model(result, name) for name in result.estimators],
     }
 
 
-def _true_probabilities(truth: Any, proba: Floats, classes: Any) -> Floats:
-    """The probability of the true class of each row; 0 for a class that was not in the training rows."""
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    at = np.array([place.get(label, -1) for label in truth.tolist()])
-    return np.where(at >= 0, proba[np.arange(len(at)), at], 0.0)
-
-
-def _log_loss(truth: Any, proba: Floats, classes: Any) -> float:
-    """Minus the mean log probability of the true class, in nats; probabilities from the smallest step above 0."""
-    p = _true_probabilities(truth, proba, classes)
-    return float(-np.log(np.maximum(p, np.finfo(np.float64).eps)).mean())
-
-
-def _brier(truth: Any, proba: Floats, classes: Any) -> float:
-    """The mean over rows of the squared distance between the probabilities of all classes and the truth."""
-    p = _true_probabilities(truth, proba, classes)
-    return float(((proba**2).sum(axis=1) - 2 * p + 1).mean())
-
-
-def _auc(truth: Any, proba: Floats, classes: Any) -> float:
-    """The area under the ROC curve; of several classes, the mean of each against the rest. NaN without both."""
-    from sklearn.metrics import roc_auc_score
-
-    present = [k for k, label in enumerate(classes.tolist()) if 0 < (truth == label).sum() < len(truth)]
-    if len(classes) == 2:
-        present = present[-1:]
-    areas = [roc_auc_score(truth == classes[k], proba[:, k]) for k in present]
-    return float(np.mean(areas)) if areas else math.nan
-
-
-# ---- telling ---------------------------------------------------------------------------------------------------------
-
-
-def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """The mean over folds and its standard error, sd / sqrt(n)."""
-    numbers = np.asarray(values)
-    return float(numbers.mean()), float(numbers.std(ddof=1) / math.sqrt(len(numbers)))
-
-
-def difference(first: Sequence[float], second: Sequence[float], sizes: Sequence[tuple[int, int]]) -> dict[str, float]:
-    """The mean of second - first over the same folds, its standard error, and the p value of no difference.
-
-    Training rows of folds overlap, so that differences are not independent: the variance is multiplied by
-    1/n + n_test / n_train instead of 1/n (Nadeau and Bengio 2003); p is by Student's t with n - 1 degrees of freedom.
-    """
-    from scipy.special import stdtr
-
-    differences = np.asarray(second) - np.asarray(first)
-    n = len(differences)
-    n_train, n_test = np.mean(sizes, axis=0)
-    mean = float(differences.mean())
-    error = float(differences.std(ddof=1) * math.sqrt(1 / n + n_test / n_train))
-    p = 2 * float(stdtr(n - 1, -abs(mean) / error)) if error > 0 else float(mean == 0)
-    return {"mean": mean, "standard_error": error, "p": p}
-
-
-def _document(outcome: Outcome, first: Outcome, metric: str, sizes: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    means = {name: mean_and_error(values) for name, values in outcome.folds.items()}
-    compared = difference(first.folds[metric], outcome.folds[metric], sizes) if outcome is not first else None
+def _of_model(result: CrossValidation, name: str) -> dict[str, Any]:
+    told: Any = result.summary().loc[name]
+    first = result.estimators[0]
+    own = result.frame[result.frame["estimator"] == name]
+    test = result.difference(name, first) if name != first and len(own) > 1 else None
     return {
-        "model": outcome.name,
+        "model": name,
         "metrics": {
-            name: {"mean": mean, "standard_error": error, "folds": outcome.folds[name]}
-            for name, (mean, error) in means.items()
+            spelled(measure): {
+                "mean": float(told.loc[measure, "mean"]),
+                "standard_error": float(told.loc[measure, "sem"]),
+                "folds": own[measure].tolist(),
+            }
+            for measure in result.measures
         },
-        "fit_seconds": sum(outcome.fit_seconds),
-        "predict_seconds": sum(outcome.predict_seconds),
-        "difference": compared,
+        "fit_seconds": float(own["fit_seconds"].sum()),
+        "predict_seconds": float(own["predict_seconds"].sum()),
+        "difference": test and {"mean": test.mean, "standard_error": test.standard_error, "p": test.p},
     }
+
+
+def _comparison_document(documents: list[dict[str, Any]], result: Comparison) -> dict[str, Any]:
+    shared = ("targets", "folds", "holdout", "repeats", "relearn", "seed")
+    return {
+        "files": [document["file"] for document in documents],
+        **{key: documents[0][key] for key in shared},
+        "metrics": [spelled(name) for name in result.measures],
+        "datasets": [{key: value for key, value in of.items() if key not in shared} for of in documents],
+        "comparisons": [_compared(result.by(measure)) for measure in result.measures],
+    }
+
+
+def _compared(result: Comparison) -> dict[str, Any]:
+    """The comparison over files by one measure; ranks and tests where there are several models."""
+    means = {name: row.to_dict() for name, row in result.means.iterrows()}
+    document: dict[str, Any] = {"metric": spelled(result.measure), "means": means, "ranks": None}
+    document |= {"friedman": None, "nemenyi": None}
+    if len(result.estimators) > 1 and not result.means.isna().any(axis=None):
+        test, pairs = result.friedman, result.nemenyi
+        document["ranks"] = test.ranks.to_dict()
+        document["friedman"] = {
+            "statistic": test.statistic, "df": test.df, "p": test.p, "f": test.f_statistic, "f_p": test.f_p,
+        }  # fmt: skip
+        document["nemenyi"] = {
+            "critical_difference": pairs.critical_difference,
+            "alpha": pairs.alpha,
+            "p": {name: row.to_dict() for name, row in pairs.p.iterrows()},
+            "groups": pairs.groups,
+        }
+    return document
+
+
+# ---- texts -----------------------------------------------------------------------------------------------------------
 
 
 def _text(document: dict[str, Any]) -> str:
+    head = f"{document['rows']:,} rows, {_splits(document)}; +- is a standard error"
+    rows = _long_table(document) if len(document["metrics"]) > _MANY else _wide_table(document)
+    return f"{head}\n\n{rows}"
+
+
+def _splits(document: dict[str, Any]) -> str:
+    times = f", {document['repeats']} times" if document["repeats"] > 1 else ""
+    kept = ", structures of all rows" if document["relearn"] == "parameters" else ""
+    if document["holdout"] is not None:
+        return f"{document['holdout']:.0%} of the rows for testing{times}{kept}"
+    return f"{document['folds']} folds{times}{kept}"
+
+
+def _wide_table(document: dict[str, Any]) -> str:
+    """A line per model."""
     metrics, models = document["metrics"], document["models"]
-    compared = len(models) > 1
     header = ["model", *(name for metric in metrics for name in (metric, "+-")), "seconds"]
-    if compared:
-        header += [f"{metrics[0]} less {models[0]['model']}", "+-", "p"]
     rows = []
     for of in models:
-        row = [of["model"]]
-        for metric in metrics:
-            row += [of["metrics"][metric]["mean"], of["metrics"][metric]["standard_error"]]
-        row.append(of["fit_seconds"] + of["predict_seconds"])
-        if compared:
-            row += (
-                [of["difference"][key] for key in ("mean", "standard_error", "p")] if of["difference"] else [None] * 3
-            )
-        rows.append(row)
-    times = f", {document['repeats']} times" if document["repeats"] > 1 else ""
-    head = f"{document['rows']:,} rows, {document['folds']} folds{times}; +- is a standard error"
-    return head + "\n\n" + table(header, rows)
+        told = [of["metrics"][metric][key] for metric in metrics for key in ("mean", "standard_error")]
+        rows.append([of["model"], *map(_defined, told), of["fit_seconds"] + of["predict_seconds"]])
+    if len(models) > 1:
+        header += [f"{metrics[0]} less {models[0]['model']}", "+-", "p"]
+        rows = [[*row, *_difference(of)] for row, of in zip(rows, models, strict=True)]
+    return table(header, rows)
+
+
+def _long_table(document: dict[str, Any]) -> str:
+    """A line per measure, and below it the differences from the first model."""
+    metrics, models = document["metrics"], document["models"]
+    rows = [
+        [metric, *(_defined(of["metrics"][metric][key]) for of in models for key in ("mean", "standard_error"))]
+        for metric in metrics
+    ]
+    rows.append(["seconds", *(x for of in models for x in (of["fit_seconds"] + of["predict_seconds"], None))])
+    text = table(["measure", *(name for of in models for name in (of["model"], "+-"))], rows)
+    if len(models) == 1:
+        return text
+    differences = [[of["model"], *_difference(of)] for of in models[1:]]
+    header = ["model", f"{metrics[0]} less {models[0]['model']}", "+-", "p"]
+    return f"{text}\n\n{table(header, differences)}"
+
+
+def _difference(of: dict[str, Any]) -> list[float | None]:
+    found = of["difference"]
+    return [found[key] for key in ("mean", "standard_error", "p")] if found else [None] * 3
+
+
+def _defined(value: float) -> float | None:
+    """The value, or nothing where it is not defined, as an error of one split."""
+    return None if math.isnan(value) else value
+
+
+def _comparison_text(document: dict[str, Any]) -> str:
+    head = f"{len(document['files'])} data sets, {_splits(document)}"
+    return "\n\n".join([head, *map(_metric_text, document["comparisons"])])
+
+
+def _metric_text(of: dict[str, Any]) -> str:
+    """Means of all models on all data sets by one measure, mean ranks, and what the tests say."""
+    models = list(next(iter(of["means"].values())))
+    rows: list[Sequence[Any]] = [[name, *(_defined(row[m]) for m in models)] for name, row in of["means"].items()]
+    if of["ranks"] is None:
+        return table([of["metric"], *models], rows)
+    rows.append(["mean rank", *(of["ranks"][m] for m in models)])
+    test, pairs = of["friedman"], of["nemenyi"]
+    alike = [f"no significant difference: {', '.join(group)}" for group in pairs["groups"]]
+    lines = [
+        f"Friedman: p = {test['p']:.3g} (Iman and Davenport: {test['f_p']:.3g}); Nemenyi: mean ranks that differ by "
+        f"{pairs['critical_difference']:.2f} are significantly different ({pairs['alpha']:g})",
+        *alike,
+    ]
+    return table([of["metric"], *models], rows) + "\n" + "\n".join(lines)
 
 
 COMMAND = Command(
     "evaluate",
-    "DATA --target COLUMN",
+    "DATA ... --target COLUMN",
     "Cross-validate classifiers on the same stratified folds. Measures come with their standard errors over the folds; "
     "the first one is compared with that of the first model, fold by fold (the standard error of a difference is the "
-    "corrected one of Nadeau and Bengio, since training rows overlap).\n\n" + model_help(),
+    "corrected one of Nadeau and Bengio, since training rows overlap). Over several files, models are compared by "
+    "their mean ranks (Friedman's and Nemenyi's tests).\n\n" + model_help() + "\n\n" + metric_help(),
     (
         Example(
             "three classifiers, the first is the one to beat",
@@ -312,6 +331,15 @@ COMMAND = Command(
         Example(
             "other measures, and options of a model",
             "bntk evaluate asia.csv --target dysp --model kdb:k=1 kdb:k=2 --folds 5 --repeats 2 --metrics auc brier",
+        ),
+        Example(
+            "all measures on 30 % of the rows, and a picture of ten such splits",
+            "bntk evaluate asia.csv --target dysp --model nb tan --holdout 0.3 --repeats 10 --metrics all "
+            "--plot folds.png",
+        ),
+        Example(
+            "over several files, with a diagram of critical differences",
+            "bntk evaluate asia.csv incomplete.csv --target dysp --model nb tan aode --folds 3 --plot ranks.svg",
         ),
         Example(
             "two classes, for a program", "bntk evaluate asia.csv --target lung,bronc --model mdbnc br --folds 3 --json"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator
 
 from bntk.data.labels import read_labels
@@ -52,23 +52,32 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[NDArray[np.bool_]]:
         if y is None:
             raise ValueError("MultilabelStratifiedKFold needs y, the labels whose shares it keeps")
-        labels, codes = read_labels(y, missing=True)
-        n_rows = codes.shape[1]
+        present = _present(y, self.absent)
+        n_rows = len(present)
         if not 2 <= self.n_splits <= n_rows:
             raise ValueError(f"n_splits must be from 2 to the number of rows, {n_rows}, not {self.n_splits!r}")
-        present = indicators(codes, [classes.tolist() for classes in labels.classes], self.absent)
-        fold = stratified_folds(present, self.n_splits, self.seed)
+        fold = stratified_folds(present, np.full(self.n_splits, 1 / self.n_splits), self.seed)
         for k in range(self.n_splits):
             yield fold == k
 
 
-def stratified_folds(present: NDArray[np.bool_], n_folds: int, seed: int = 0) -> NDArray[np.intp]:
-    """The fold of each row; ``present`` has the shape (n_rows, n_labels)."""
+def stratified_parts(Y: Any, shares: ArrayLike, seed: int = 0, absent: Any = 0) -> NDArray[np.intp]:
+    """The part of each row: each part has about its share of all rows, and of those of every label."""
+    return stratified_folds(_present(Y, absent), np.asarray(shares, dtype=np.float64), seed)
+
+
+def _present(Y: Any, absent: Any) -> NDArray[np.bool_]:
+    labels, codes = read_labels(Y, missing=True)
+    return indicators(codes, [classes.tolist() for classes in labels.classes], absent)
+
+
+def stratified_folds(present: NDArray[np.bool_], shares: NDArray[np.float64], seed: int = 0) -> NDArray[np.intp]:
+    """The fold of each row; ``present`` has the shape (n_rows, n_labels), ``shares`` are those of the folds."""
     generator = np.random.default_rng(seed)
     n_rows = len(present)
     fold = np.full(n_rows, -1, dtype=np.intp)
-    wanted_rows = np.full(n_folds, n_rows / n_folds)
-    wanted = np.outer(np.full(n_folds, 1 / n_folds), present.sum(axis=0))
+    wanted_rows = n_rows * shares
+    wanted = np.outer(shares, present.sum(axis=0))
     order = generator.permutation(n_rows)  # so that rows that lie together are not dealt out together
 
     def deal(row: int, wish: NDArray[np.float64]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bntk.evaluation.calibration import Reliability, reliability
 from bntk.viz.comparison import plot_comparison
-from bntk.viz.curves import Reliability, plot_reliability, plot_search, reliability
+from bntk.viz.curves import plot_reliability, plot_search
+from bntk.viz.evaluation import plot_critical_difference, plot_folds, plot_scatter
 from bntk.viz.network import plot_dag, plot_network
 from bntk.viz.strengths import arc_information
 from bntk.viz.tables import plot_confusion, plot_cpt
@@ -14,9 +16,12 @@ __all__ = [
     "plot_comparison",
     "plot_confusion",
     "plot_cpt",
+    "plot_critical_difference",
     "plot_dag",
+    "plot_folds",
     "plot_network",
     "plot_reliability",
+    "plot_scatter",
     "plot_search",
     "reliability",
 ]

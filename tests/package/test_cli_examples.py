@@ -75,11 +75,12 @@ def test_the_page_names_every_key_of_the_json_documents(terminal):
         "bntk query asia --mpe --json",
         "bntk query asia --probability --given lung=yes --json",
         "bntk evaluate asia.csv --target dysp --model nb tan --folds 3 --json",
+        "bntk evaluate asia.csv incomplete.csv --target dysp --model nb tan --folds 3 --json",
     ):
         code, out, err = terminal(line)
         assert code == 0, err
         document = json.loads(out)
         keys = set(document) | {key for part in document.get("models", []) for key in part}
-        keys |= {key for part in document.get("answers", []) for key in part}
+        keys |= {key for name in ("answers", "comparisons") for part in document.get(name, []) for key in part}
         for key in keys:
             assert f"`{key}`" in text, (line, key)
