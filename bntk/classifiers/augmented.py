@@ -31,7 +31,7 @@ class TAN(StepwiseClassifier):
     epsilon : float
         For ``"hc"`` and ``"superparent"``: an arc must improve the score by at least this much.
     both_directions : bool
-        For ``"hc"``: whether every legal arc is tried at each step, as Keogh and Pazzani describe it. By default, of the
+        For ``"hc"``: whether every legal arc is tried at each step, as Keogh and Pazzani describe. By default, of the
         two arcs between features that both have no other feature as parent only the one to the feature that comes first
         is tried, as in the function ``tan_hc`` of R's bnclassify. The two describe the same distributions, but with
         smoothed tables their scores differ a little, and so may the arcs that are legal afterwards.

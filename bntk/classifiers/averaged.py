@@ -176,7 +176,7 @@ class AveragedClassifier(BayesClassifier):
             raise ValueError(f"weights={self.weights!r} is not known; give None, or 'mi' for mutual information")
         if self.count not in ("state", "class"):
             raise ValueError(
-                f"count={self.count!r} is not known; give 'state' to count the rows of all classes, or 'class' to count "
+                f"count={self.count!r} is not known; give 'state' to count rows of all classes, or 'class' to count "
                 "those of each class"
             )
         if not self.m >= 0:
@@ -243,7 +243,7 @@ class AveragedClassifier(BayesClassifier):
         )
 
     def _often_enough(self, contexts: Floats) -> NDArray[np.bool_]:
-        """Which contexts take part in which classes, (n_contexts, K); ``contexts`` has their counts, (K, n_contexts)."""
+        """Which contexts take part in which classes, (n_contexts, K), by their counts, (K, n_contexts)."""
         if self.count == "class":
             return np.greater(contexts.T, self.m)  # N[a_i, c] exceeds the threshold, as in Mauá's notes
         enough = contexts.sum(axis=0) >= self.m

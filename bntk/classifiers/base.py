@@ -156,7 +156,7 @@ class BayesClassifier(RowReader):
         of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing. With ``"backoff"``, tables that have features as
         parents are shrunk towards those given the class alone, see :class:`bntk.priors.Backoff`. Where the structure is
         found by a score of predictions that is given by its name (``criterion="loo"``), this score adds the same number
-        to every count: the ``alpha`` of a ``Backoff``, and 1 for priors without such a number. It does not shrink tables.
+        to every count: the ``alpha`` of a ``Backoff``, and 1 for priors without one. It does not shrink tables.
     class_prior : {"empirical", "uniform"} or array_like
         The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given in the
         order of ``classes_``.
