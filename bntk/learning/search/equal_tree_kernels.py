@@ -123,18 +123,30 @@ def among_equals(arcs, values, unit, size):
 
 
 @inner
-def outer_sets(m, up, tight):
-    """The nodes and tight sets, from the outside to the inside, and the tight set around each, or NONE."""
-    outer, things, n_things = np.full(up.size, NONE), np.empty(up.size, np.int64), 0
-    for i in range(up.size - 1, -1, -1):
+def outer_sets(m, up, tight, relevant):
+    """The nodes and tight sets, each after the set that it is in, and those with relevant nodes first.
+
+    Returns them, how many have relevant nodes, and for each the tight set around it, or NONE.
+    """
+    outer, matters = np.full(up.size, NONE), np.zeros(up.size, np.bool_)
+    things, n_things = np.empty(up.size, np.int64), 0
+    for i in range(up.size):
         if i < m or tight[i]:
-            things[n_things] = i
-            n_things += 1
             around = up[i]
             while around != NONE and not tight[around]:
                 around = up[around]
             outer[i] = around
-    return things[:n_things], outer
+            matters[i] |= i < m and relevant[i]
+            if around != NONE:
+                matters[around] |= matters[i]
+    n_relevant = 0
+    for turn in range(2):
+        for i in range(up.size - 1, -1, -1):
+            if (i < m or tight[i]) and matters[i] == (turn == 0):
+                things[n_things] = i
+                n_things += 1
+        n_relevant = n_things if turn == 0 else n_relevant
+    return things[:n_things], n_relevant, outer
 
 
 @inner
@@ -157,22 +169,43 @@ def arcs_by_set(arcs, m, outer):
         begins[i + 1] += 1
     for i in range(outer.size):
         begins[i + 1] += begins[i]
-    return begins, arcs[:, np.argsort(entered, kind="mergesort")]
+    by_set, at = np.empty_like(arcs), begins.copy()
+    for k in range(arcs.shape[1]):
+        i = entered[k]
+        by_set[0, at[i]], by_set[1, at[i]], by_set[2, at[i]] = arcs[0, k], arcs[1, k], arcs[2, k]
+        at[i] += 1
+    return begins, by_set
 
 
 @inner
-def closes_cycle(i, tail, m, outer, chosen, enter_tail):
-    """Whether an arc from a tail into i closes a cycle with what has been chosen beside i."""
-    while tail != m:
-        other = tail
-        while outer[other] != outer[i]:
-            other = outer[other]
-        if other == i:
-            return True
-        if chosen[other] < 0:
-            return False
-        tail = enter_tail[other]
-    return False
+def complete(around, m, things, outer, begins, arcs, chosen, enter_head, into):
+    """Choose an arc into each part of a tight set, or of all, that is open; writes ``into`` the chosen ones.
+
+    Parts are reached one after the other from the one that the arc into the set enters, or from node m. Returns whether
+    all are: if not, what has been chosen before cannot be completed.
+    """
+    reached, grows, n_left = np.zeros(outer.size + 1, np.bool_), True, 0
+    reached[outer.size] = around == NONE
+    for i in things:
+        if outer[i] == around:
+            into[i] = INHERITED
+            reached[i] = around != NONE and is_within(enter_head[around], i, outer)
+            n_left += not reached[i]
+    while grows and n_left:
+        grows = False
+        for i in things:
+            if outer[i] != around or reached[i]:
+                continue
+            begin, end = (chosen[i], chosen[i] + 1) if chosen[i] >= 0 else (begins[i], begins[i + 1])
+            for arc in range(begin, end):
+                other = arcs[0, arc]
+                while other != m and outer[other] != around:
+                    other = outer[other]
+                if reached[outer.size if other == m else other]:
+                    into[i], reached[i], grows = arc, True, True
+                    n_left -= 1
+                    break
+    return n_left == 0
 
 
 @inner
@@ -181,39 +214,76 @@ def all_heaviest(arcs, m, up, tight, relevant, most_steps, trees):
 
     Of those that differ only in nodes that are not ``relevant``, one is written. Returns how many, and whether these
     are all: there may be more than ``trees`` has room for, or finding them may take more than ``most_steps``.
+
+    Arcs are chosen for one node or tight set after the other, from the outside to the inside; what can no longer be
+    completed is not tried. Where nothing relevant is left to be chosen, the rest is completed somehow.
     """
-    things, outer = outer_sets(m, up, tight)
+    things, n_relevant, outer = outer_sets(m, up, tight, relevant)
     begins, arcs = arcs_by_set(arcs, m, outer)
-    chosen = np.full(up.size, OPEN)
+    chosen, into = np.full(up.size, OPEN), np.empty(up.size, np.int64)
     enter_tail, enter_head = np.empty(up.size, np.int64), np.empty(up.size, np.int64)
     found, k = 0, 0
     for _ in range(most_steps):
         if k < 0:
             return found, True
-        if k == things.size:
+        if k == n_relevant:
+            choose_rest(n_relevant, m, things, outer, begins, arcs, chosen, enter_tail, enter_head, into)
             if is_new(enter_tail, relevant, trees[:found]):
                 if found == trees.shape[0]:
                     return found, False
-                trees[found] = enter_tail[:m]
+                for v in range(m):  # assigning a slice would bring in the text of an error, slow to compile
+                    trees[found, v] = enter_tail[v]
                 found += 1
             k -= 1
             continue
         i = things[k]
         around = outer[i]
         if chosen[i] == OPEN and around != NONE and is_within(enter_head[around], i, outer):
-            chosen[i], enter_tail[i], enter_head[i] = INHERITED, enter_tail[around], enter_head[around]
-            k += 1
-            continue
-        arc = begins[i + 1] if chosen[i] == INHERITED else begins[i] if chosen[i] == OPEN else chosen[i] + 1
-        while arc < begins[i + 1] and closes_cycle(i, arcs[0, arc], m, outer, chosen, enter_tail):
-            arc += 1
-        if arc < begins[i + 1]:
-            chosen[i], enter_tail[i], enter_head[i] = arc, arcs[0, arc], arcs[1, arc]
+            chosen[i] = INHERITED
+        elif chosen[i] == INHERITED:
+            chosen[i] = begins[i + 1]
+        else:
+            chosen[i] = begins[i] if chosen[i] == OPEN else chosen[i] + 1
+            while chosen[i] < begins[i + 1] and begins[i + 1] > begins[i] + 1:
+                if complete(around, m, things, outer, begins, arcs, chosen, enter_head, into):
+                    break
+                chosen[i] += 1
+        if chosen[i] < begins[i + 1]:
+            enter(i, around, arcs, chosen, enter_tail, enter_head)
             k += 1
         else:
             chosen[i] = OPEN
             k -= 1
     return found, False
+
+
+@inner
+def choose_rest(n_relevant, m, things, outer, begins, arcs, chosen, enter_tail, enter_head, into):
+    """Choose some arc into every node and set without relevant nodes; they stay open."""
+    rest = things[n_relevant:]
+    for i in rest:
+        around = outer[i]
+        if chosen[i] == OPEN and around != NONE and is_within(enter_head[around], i, outer):
+            chosen[i] = INHERITED
+        elif chosen[i] == OPEN and begins[i + 1] == begins[i] + 1:
+            chosen[i] = begins[i]
+        elif chosen[i] == OPEN:
+            complete(around, m, things, outer, begins, arcs, chosen, enter_head, into)
+            for j in rest:
+                if outer[j] == around:
+                    chosen[j] = into[j]
+        enter(i, around, arcs, chosen, enter_tail, enter_head)
+    for i in rest:
+        chosen[i] = OPEN
+
+
+@inner
+def enter(i, around, arcs, chosen, enter_tail, enter_head):
+    """Note the arc into a node or set: the chosen one, or that into the set around it."""
+    if chosen[i] == INHERITED:
+        enter_tail[i], enter_head[i] = enter_tail[around], enter_head[around]
+    else:
+        enter_tail[i], enter_head[i] = arcs[0, chosen[i]], arcs[1, chosen[i]]
 
 
 @inner
@@ -254,11 +324,13 @@ def nearest_heaviest(tails, arcs, one_root, relevant, trees):
         if found == trees.shape[0]:
             break
         weights = free.copy()
-        weights[v] = -np.inf
-        weights[v, u] = free[v, u]
+        for other in range(size):
+            if other != u:
+                weights[v, other] = -np.inf
         tree, is_one = arborescence(weights, one_root)
         if is_one and sets_entered(tree, entered) == n_entered and is_new(tree, relevant, trees[:found]):
-            trees[found] = tree
+            for node in range(tails.size):
+                trees[found, node] = tree[node]
             found += 1
     return found
 

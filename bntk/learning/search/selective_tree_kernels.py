@@ -18,7 +18,7 @@ from bntk.learning.search.equal_tree_kernels import (
 from bntk.learning.search.kernels import NONE
 
 # Steps of the listing of equal trees, for each of them and each feature.
-MOST_STEPS = 64
+MOST_STEPS = 16
 
 
 @inner
@@ -42,12 +42,10 @@ def tree_problem(added, linked, unlinked, given, root, forest, discard):
         v = nodes[b]
         line = given[v] if linked[v] or v == added else unlinked[v]
         for a in range(m):
-            if a != b and (line[nodes[a]] > 0.0 or not forest):
+            if a != b and (line[nodes[a]] > 0.0 if forest else b != first):
                 weights[b, a] = line[nodes[a]]
         if forest or first == NONE or b == first:
             weights[b, m] = 0.0
-    if first != NONE and not forest:
-        weights[first, :m] = -np.inf
     return nodes[:m], weights, not forest and first == NONE
 
 
@@ -71,32 +69,32 @@ def values_of(arcs, added, nodes, linked, values):
 
 
 @inner
-def relevant_nodes(added, nodes, linked, all_matter):
-    """The nodes whose arcs matter: those with a class arc, or all."""
+def relevant_nodes(added, nodes, linked, informative):
+    """The nodes whose arcs matter for predictions: those with a class arc, and several states."""
     relevant = np.empty(nodes.size, np.bool_)
     for b in range(nodes.size):
-        relevant[b] = all_matter or linked[nodes[b]] or nodes[b] == added
+        relevant[b] = (linked[nodes[b]] or nodes[b] == added) and informative[nodes[b]]
     return relevant
 
 
 @inner
 def write_tails(nodes, tree, tails):
     """A tree over some features as a line with the parent of each feature, or -1."""
-    tails[:] = NONE
+    for v in range(tails.size):
+        tails[v] = NONE
     for b in range(nodes.size):
         if tree[b] != nodes.size:
             tails[nodes[b]] = nodes[tree[b]]
 
 
 @njit(cache=True, nogil=True)
-def trees_with(added, linked, weights, values, unit, root, forest, discard, all_matter, tails, counts):
+def trees_with(added, linked, informative, weights, values, unit, root, forest, discard, tails, counts):
     """For each feature of ``added``, the best trees when it has a class arc besides those that are ``linked``.
 
     These are the heaviest trees and, of those, the ones with the largest sum of values. ``weights`` and ``values`` have
     two matrices each, for heads without and with a class arc. Writes lines of ``tails[k]`` for each tree, as many as
     there is room for, and their number: the feature that is the parent of each, or -1. If there is room for several,
-    those are written that differ in features with a class arc, or, with ``all_matter``, in any. A feature -1 adds
-    nothing.
+    those are written that differ in ``informative`` features with a class arc. A feature -1 adds nothing.
     """
     room = tails.shape[1]
     for k in range(added.size):
@@ -110,7 +108,7 @@ def trees_with(added, linked, weights, values, unit, root, forest, discard, all_
             continue
         arcs, up, tight = heaviest_arcs(best, one_root)
         found = np.empty((room, nodes.size), np.int64)
-        relevant = relevant_nodes(added[k], nodes, linked, all_matter)
+        relevant = relevant_nodes(added[k], nodes, linked, informative)
         steps = MOST_STEPS * room * (nodes.size + 1)
         counts[k], _ = all_heaviest(arcs, nodes.size, up, tight, relevant, steps, found)
         for tree in range(counts[k]):
@@ -118,15 +116,15 @@ def trees_with(added, linked, weights, values, unit, root, forest, discard, all_
 
 
 @njit(cache=True, nogil=True)
-def equal_trees(added, linked, weights, root, forest, discard, tails):
-    """All heaviest trees when ``added`` has a class arc, too, that differ in features with a class arc.
+def equal_trees(added, linked, informative, weights, root, forest, discard, tails):
+    """All heaviest trees when ``added`` has a class arc, too, that differ in ``informative`` features with a class arc.
 
     Writes lines of ``tails``; returns how many, and whether these are all.
     """
     nodes, free, one_root = tree_problem(added, linked, weights[0], weights[1], root, forest, discard)
     arcs, up, tight = heaviest_arcs(free, one_root)
     found = np.empty((tails.shape[0], nodes.size), np.int64)
-    relevant = relevant_nodes(added, nodes, linked, False)
+    relevant = relevant_nodes(added, nodes, linked, informative)
     steps = MOST_STEPS * tails.shape[0] * (nodes.size + 1)
     n_trees, complete = all_heaviest(arcs, nodes.size, up, tight, relevant, steps, found)
     for tree in range(n_trees):
@@ -135,7 +133,7 @@ def equal_trees(added, linked, weights, root, forest, discard, tails):
 
 
 @njit(cache=True, nogil=True)
-def nearby_trees(added, linked, weights, root, forest, discard, held, tails):
+def nearby_trees(added, linked, informative, weights, root, forest, discard, held, tails):
     """Heaviest trees near one that is ``held``: for each arc that one of them can have, the one that is most like it.
 
     Writes lines of ``tails``, as many as there is room for, and returns how many.
@@ -150,7 +148,7 @@ def nearby_trees(added, linked, weights, root, forest, discard, held, tails):
         tail = held[nodes[b]]
         tree[b] = nodes.size if tail == NONE else place[tail]
     found = np.empty((tails.shape[0], nodes.size), np.int64)
-    relevant = relevant_nodes(added, nodes, linked, False)
+    relevant = relevant_nodes(added, nodes, linked, informative)
     n_trees = nearest_heaviest(tree, arcs, one_root, relevant, found)
     for k in range(n_trees):
         write_tails(nodes, found[k], tails[k])

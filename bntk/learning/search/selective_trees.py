@@ -47,9 +47,9 @@ EQUAL_SHARE = 2.0**-38
 GRID_BITS = 30
 # Trees that a thread makes in one go.
 TREES_AT_ONCE = 8
-# Equally good trees with which a class arc is tried, and trees of equal weight that are compared for the one that is
-# taken: twice as many as there are features, at least this many.
-MOST_TRIED, MOST_COMPARED = 32, 256
+# Equally good trees with which a class arc is tried. Trees of equal weight that are compared for the one that is taken,
+# and trees nearby where there are more of them: twice as many as there are features, at least this many.
+MOST_TRIED, MOST_COMPARED, MOST_NEARBY = 32, 256, 64
 # Rounds of the search among trees of equal weight where there are more of them.
 MOST_ROUNDS = 8
 
@@ -76,10 +76,10 @@ class SelectiveTrees(StepwiseSearch):
     - Else a class arc is tried with the tree of the highest Bayesian score (:class:`~bntk.scores.HGC`), and for the arc
       that is best by then, all heaviest trees are compared. If that arc does not raise the score, this is done for all
       others, before the search ends. So no class arc with any of its heaviest trees scores higher than the result.
-      If more than 256 trees, and more than twice as many as there are features, differ in children of the class, they
-      are not listed: from the tree that was tried the search goes to the best one nearby, as long as that raises the
-      score, at most eight times. Nearby is, for each arc that a heaviest tree can have, the one with this arc that has
-      the most other arcs in common.
+      If more than 256 trees, and more than twice as many as there are features, predict differently, they are not
+      listed. For the best class arc, the search then goes from the tree that was tried to the best one nearby, as long
+      as that raises the score, at most eight times. Nearby is, for each arc that a heaviest tree can have, the one with
+      this arc that has the most other arcs in common. Other class arcs are then compared by the trees that were tried.
 
     Weights that differ by less than 2^-38 N log N, for N rows, are equal: that is some hundred times the rounding of
     the sums that they consist of.
@@ -149,7 +149,8 @@ class SelectiveTrees(StepwiseSearch):
             alpha = getattr(getattr(evaluator, "score", None), "pseudo_count", 1.0)
             values = _pair_gains(self._evaluator(evaluator, HGC(alpha)), problem, rows, _value_bits(n))
         unit = 2.0 ** math.frexp(2 * n * np.abs(values).max(initial=0.0))[1]
-        return _Trees(problem, weights, values, unit, isinstance(evaluator, FamilyEvaluator))
+        cards = np.array(evaluator.counter.cards)[problem.features]  # type: ignore[attr-defined]
+        return _Trees(problem, cards > 1, weights, values, unit, isinstance(evaluator, FamilyEvaluator))
 
     def _weigher(self, evaluator: Evaluator, forest: bool) -> FamilyEvaluator:
         weights = self.weights
@@ -206,6 +207,8 @@ class _Trees(NamedTuple):
 
     Attributes
     ----------
+    informative : ndarray of bool, of shape (n,)
+        Which features have several states; the arcs into the others do not matter for predictions.
     weights, values : ndarray of shape (2, n, n)
         Of arcs (row: head, column: tail) without and with a class arc into the head. The sum of the values decides
         between trees of equal weight.
@@ -216,6 +219,7 @@ class _Trees(NamedTuple):
     """
 
     problem: _Problem
+    informative: NDArray[np.bool_]
     weights: Floats
     values: Floats
     unit: float
@@ -230,7 +234,8 @@ class _Trees(NamedTuple):
         def fill(span: tuple[int, int]) -> None:
             some = added[slice(*span)]
             tails, counts = np.empty((len(some), room, len(linked)), np.int64), np.empty(len(some), np.int64)
-            kernels.trees_with(some, linked, self.weights, self.values, self.unit, *rules, False, tails, counts)
+            weights = (self.weights, self.values, self.unit)
+            kernels.trees_with(some, linked, self.informative, *weights, *rules, tails, counts)
             found[slice(*span)] = [trees[:count].copy() for trees, count in zip(tails, counts.tolist(), strict=True)]
 
         run_parallel(fill, spans(len(added), max(n_threads(), -(-len(added) // TREES_AT_ONCE))))
@@ -240,14 +245,14 @@ class _Trees(NamedTuple):
         """All heaviest trees with one more class arc that differ in children of the class, or None: too many."""
         _, _, *rules = self.problem
         tails = np.empty((max(MOST_COMPARED, 2 * len(linked)), len(linked)), np.int64)
-        count, complete = kernels.equal_trees(added, linked, self.weights, *rules, tails)
+        count, complete = kernels.equal_trees(added, linked, self.informative, self.weights, *rules, tails)
         return tails[:count] if complete else None
 
     def nearby(self, linked: NDArray[np.bool_], added: int, held: Places) -> Places:
         """Heaviest trees with another arc into a child of the class, and otherwise most like the one that is held."""
         _, _, *rules = self.problem
-        tails = np.empty((max(MOST_COMPARED, 2 * len(linked)), len(linked)), np.int64)
-        return tails[: kernels.nearby_trees(added, linked, self.weights, *rules, held, tails)]
+        tails = np.empty((max(MOST_NEARBY, 2 * len(linked)), len(linked)), np.int64)
+        return tails[: kernels.nearby_trees(added, linked, self.informative, self.weights, *rules, held, tails)]
 
 
 class _ClassArcs(Path):
@@ -296,7 +301,8 @@ class _ClassArcs(Path):
         gains = self._compare(added, self._trees.best(self.linked, added))
         best = first_best(gains, self._evaluator.total())
         if best is not None and not self._trees.exact:
-            self._compare_equals(added, gains, [best])
+            if not self._compare_equals(added, gains, [best]):
+                gains[best] = self._climb(int(added[best]))
             if not self._search.pays(gains[best], self._evaluator.total()):
                 self._compare_equals(added, gains, [k for k in range(len(added)) if k != best])
         self._last_gains[added] = gains
@@ -312,15 +318,13 @@ class _ClassArcs(Path):
             self._steps[v], gains[k] = some[best], each[k][best]
         return gains
 
-    def _compare_equals(self, added: Places, gains: Floats, which: list[int]) -> None:
-        """Compare the trees of equal weight of some class arcs, and update what these gain."""
+    def _compare_equals(self, added: Places, gains: Floats, which: list[int]) -> bool:
+        """Compare the trees of equal weight of some class arcs, and update their gains; False if there are too many."""
         listed = {k: self._trees.equal(self.linked, int(added[k])) for k in which}
         several = {k: trees for k, trees in listed.items() if trees is not None and len(trees) > 1}
         if several:
             gains[list(several)] = self._compare(added[list(several)], list(several.values()))
-        for k in which:
-            if listed[k] is None:
-                gains[k] = self._climb(int(added[k]))
+        return all(trees is not None for trees in listed.values())
 
     def _climb(self, feature: int) -> float:
         """Go to better trees of equal weight nearby; what the class arc gains with the last."""
