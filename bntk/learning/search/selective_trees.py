@@ -110,9 +110,9 @@ class SelectiveTrees(StepwiseSearch):
     >>> space = bntk.spaces.stand(features, "lung").reorder(table.names)
     >>> found = bntk.learn_structure(table, bntk.scores.LOO("lung"), space, SelectiveTrees())
     >>> [step.what for step in found.trace]
-    ['start', 'add lung -> either', 'add lung -> tub', 'add lung -> xray']
-    >>> found.dag.parents("either")
-    ('tub', 'lung')
+    ['start', 'add lung -> either', 'add lung -> tub', 'add lung -> xray', 'add lung -> asia']
+    >>> found.dag.parents("either"), found.dag.parents("tub")
+    (('lung',), ('lung', 'either'))
     """
 
     name = "selective_trees"
