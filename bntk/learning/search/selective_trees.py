@@ -52,6 +52,8 @@ TREES_AT_ONCE = 8
 MOST_TRIED, MOST_COMPARED, MOST_NEARBY = 32, 256, 64
 # Rounds of the search among trees of equal weight where there are more of them.
 MOST_ROUNDS = 8
+# Trees that are compared before the search ends.
+MOST_CHECKED = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +77,9 @@ class SelectiveTrees(StepwiseSearch):
     - If the score is a sum over families, the tree is the exact optimum, for each class arc that is tried.
     - Else a class arc is tried with the tree of the highest Bayesian score (:class:`~bntk.scores.HGC`), and for the arc
       that is best by then, all heaviest trees are compared. If that arc does not raise the score, this is done for all
-      others, before the search ends. So no class arc with any of its heaviest trees scores higher than the result.
-      If more than 256 trees, and more than twice as many as there are features, predict differently, they are not
+      others before the search ends, for the best first, and for 1,024 trees at most (or twice as many as there are
+      features). So with fewer trees than that, no class arc with any of its heaviest trees scores higher than the
+      result. If more than 256 trees, and more than twice as many as there are features, predict differently, they are not
       listed. For the best class arc, the search then goes from the tree that was tried to the best one nearby, as long
       as that raises the score, at most eight times. Nearby is, for each arc that a heaviest tree can have, the one with
       this arc that has the most other arcs in common. Other class arcs are then compared by the trees that were tried.
@@ -304,7 +307,8 @@ class _ClassArcs(Path):
             if not self._compare_equals(added, gains, [best]):
                 gains[best] = self._climb(int(added[best]))
             if not self._search.pays(gains[best], self._evaluator.total()):
-                self._compare_equals(added, gains, [k for k in range(len(added)) if k != best])
+                others = np.argsort(-gains, kind="stable")
+                self._compare_equals(added, gains, others[others != best].tolist())
         self._last_gains[added] = gains
         return gains
 
@@ -320,11 +324,18 @@ class _ClassArcs(Path):
 
     def _compare_equals(self, added: Places, gains: Floats, which: list[int]) -> bool:
         """Compare the trees of equal weight of some class arcs, and update their gains; False if there are too many."""
-        listed = {k: self._trees.equal(self.linked, int(added[k])) for k in which}
-        several = {k: trees for k, trees in listed.items() if trees is not None and len(trees) > 1}
+        several: dict[int, Places] = {}
+        all_listed, left = True, max(MOST_CHECKED, 2 * len(self.linked))
+        for k in which:
+            trees = self._trees.equal(self.linked, int(added[k]))
+            all_listed, left = all_listed and trees is not None, left - (0 if trees is None else len(trees))
+            if left < 0:
+                break
+            if trees is not None and len(trees) > 1:
+                several[k] = trees
         if several:
             gains[list(several)] = self._compare(added[list(several)], list(several.values()))
-        return all(trees is not None for trees in listed.values())
+        return all_listed
 
     def _climb(self, feature: int) -> float:
         """Go to better trees of equal weight nearby; what the class arc gains with the last."""
