@@ -31,11 +31,12 @@ from bntk.learning.scores import (
     Accuracy,
     BDeu,
     DecomposableScore,
+    FamilyEvaluator,
     LogLikelihood,
     Score,
     score_by_node,
 )
-from bntk.learning.search import SearchResult, SelectiveTrees
+from bntk.learning.search import SearchResult, SelectiveTrees, selective_trees
 from bntk.learning.search import selective_tree_kernels as kernels
 from bntk.learning.search.selective_trees import _levelled, _Trees
 from bntk.learning.space import Space
@@ -402,6 +403,22 @@ def test_weights_that_differ_by_rounding_are_equal() -> None:
     assert len(set(levels.ravel().tolist())) == 5
     assert (levels[0] == 0).all()
     np.testing.assert_allclose(levels, noisy, atol=1e-10)
+
+
+def test_rounding_of_weights_does_not_choose_between_trees(monkeypatch: Any) -> None:
+    rows = bntk.datasets.asia().sample(300, seed=4).to_pandas()
+    X, y = rows.drop(columns="dysp"), rows["dysp"]
+    scores = [kind().fit(X, y).search_.score for kind in (bntk.STAN, bntk.STAND)]
+    exact, rng = FamilyEvaluator.pair_weights, np.random.default_rng(0)
+
+    def noisy(self: Any, *arguments: Any, **options: Any) -> np.ndarray:
+        weights = exact(self, *arguments, **options)
+        return weights + 1e-11 * rng.standard_normal(weights.shape)
+
+    monkeypatch.setattr(FamilyEvaluator, "pair_weights", noisy)
+    monkeypatch.setattr(selective_trees, "GRID_BITS", 48)  # so that the grid alone does not hide it
+    for _ in range(5):
+        assert [kind().fit(X, y).search_.score for kind in (bntk.STAN, bntk.STAND)] == pytest.approx(scores, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -79,10 +79,10 @@ class SelectiveTrees(StepwiseSearch):
       that is best by then, all heaviest trees are compared. If that arc does not raise the score, this is done for all
       others before the search ends, for the best first, and for 1,024 trees at most (or twice as many as there are
       features). So with fewer trees than that, no class arc with any of its heaviest trees scores higher than the
-      result. If more than 256 trees, and more than twice as many as there are features, predict differently, they are not
-      listed. For the best class arc, the search then goes from the tree that was tried to the best one nearby, as long
-      as that raises the score, at most eight times. Nearby is, for each arc that a heaviest tree can have, the one with
-      this arc that has the most other arcs in common. Other class arcs are then compared by the trees that were tried.
+      result. If more than 256 trees, and more than twice as many as there are features, predict differently, they are
+      not listed. For the best class arc, the search then goes from the tree that was tried to the best one nearby, as
+      long as that raises the score, at most eight times. Nearby is, for each arc that a heaviest tree can have, the one
+      with this arc that has the most other arcs in common. Other class arcs are compared by the trees that were tried.
 
     Weights that differ by less than 2^-38 N log N, for N rows, are equal: that is some hundred times the rounding of
     the sums that they consist of.
