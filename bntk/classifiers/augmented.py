@@ -30,6 +30,11 @@ class TAN(StepwiseClassifier):
         ``"superparent"`` tries fewer arcs.
     epsilon : float
         For ``"hc"`` and ``"superparent"``: an arc must improve the score by at least this much.
+    both_directions : bool
+        For ``"hc"``: whether every legal arc is tried at each step, as Keogh and Pazzani describe. By default, of the
+        two arcs between features that both have no other feature as parent only the one to the feature that comes first
+        is tried, as in the function ``tan_hc`` of R's bnclassify. The two describe the same distributions, but with
+        smoothed tables their scores differ a little, and so may the arcs that are legal afterwards.
     root : str, optional
         The feature that has no other feature as parent; by default the first one for a spanning tree.
 
@@ -44,9 +49,13 @@ class TAN(StepwiseClassifier):
     >>> stepwise = bntk.TAN(search="hc", epsilon=0.001).fit(X, y)
     >>> [step.what for step in stepwise.search_.trace]
     ['start', 'add either -> tub', 'add tub -> xray']
+    >>> stepwise = bntk.TAN(search="hc", epsilon=0.001, both_directions=True).fit(X, y)
+    >>> [step.what for step in stepwise.search_.trace]
+    ['start', 'add tub -> either', 'add either -> xray']
     """
 
     name = "tan"
+    both_directions: bool = False
     root: str | None = None
 
     def _own_search(self, name: str) -> Search | None:
@@ -54,7 +63,7 @@ class TAN(StepwiseClassifier):
             return SuperparentAdditions(epsilon=self.epsilon)
         is_sum = self.criterion is None or isinstance(by_name(self.criterion, "criterion"), DecomposableScore)
         if name == "hc" or (name == "auto" and not is_sum):
-            return GreedyAdditions(epsilon=self.epsilon, both_directions=False)
+            return GreedyAdditions(epsilon=self.epsilon, both_directions=self.both_directions)
         return None
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:

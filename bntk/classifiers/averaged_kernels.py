@@ -243,8 +243,9 @@ def add_members(
     Rows are taken context by context: the line of a context is turned into sums over groups of features once, for all
     its rows, which then need one look-up per group instead of one per feature.
 
-    Contexts that are not open do not take part, nor do members with a missing superparent unless ``sum_out``;
-    ``weight`` gets the weight of the members that took part in each row.
+    A context takes part in the classes in which it is open, ``open_contexts[context, class]``. Members with a missing
+    superparent take part, in all classes and with all contexts that agree with the row, only with ``sum_out``.
+    ``weight``, of shape (K, rows), gets the weight of the members that took part.
     """
     n_rows, n_classes = slots.shape[0], heads.shape[1]
     contexts = np.empty(n_rows, dtype=np.int64)
@@ -259,22 +260,25 @@ def add_members(
         n_incomplete = sort_rows(codes, start, parents[m], cards, contexts, begins, order)
         incomplete = order[n_rows - n_incomplete :]
         if sum_out:
-            for row in incomplete:
-                weight[row] += weights[m]
+            for c in range(n_classes):
+                for row in incomplete:
+                    weight[c, row] += weights[m]
         for context in range(n_contexts):
             at = first_contexts[m] + context
             rows = order[begins[context] : begins[context + 1]]
-            if not open_contexts[at]:
-                continue
-            for row in rows:
-                weight[row] += weights[m]
+            for c in range(n_classes):
+                if open_contexts[at, c]:
+                    for row in rows:
+                        weight[c, row] += weights[m]
+            n_complete = rows.size
             if sum_out and n_incomplete:
                 for k in range(rows.size):  # assigning a slice would bring in the text of an error, slow to compile
                     chosen[k] = rows[k]
                 more = agreeing(codes, start, parents[m], cards, context, incomplete, chosen[rows.size :])
                 rows = chosen[: rows.size + more.size]
-            if rows.size:
-                for c in range(n_classes):
+            for c in range(n_classes):
+                some = rows if open_contexts[at, c] else rows[n_complete:]
+                if some.size:
                     group_line(lines[at, c], columns, groups, widths, offsets, table)
-                    sum_groups(table, offsets, slots, heads[at, c] + math.log(weights[m]), rows, values)
-                    add_logs(rows, values, tops[c], sums[c], gaps, scale, powers)
+                    sum_groups(table, offsets, slots, heads[at, c] + math.log(weights[m]), some, values)
+                    add_logs(some, values, tops[c], sums[c], gaps, scale, powers)

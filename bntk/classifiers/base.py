@@ -40,7 +40,7 @@ from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, updated
 from bntk.learning.priors import Backoff, Dirichlet, Prior, as_prior
-from bntk.learning.scores import Accuracy, LogLikelihood, Score, by_name
+from bntk.learning.scores import Accuracy, LogLikelihood, PredictiveScore, Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.search.stepwise import StepwiseSearch
 from bntk.learning.space import Space
@@ -156,7 +156,9 @@ class BayesClassifier(RowReader):
     prior : float, "mle", "backoff" or Prior
         The prior of the conditional probability tables. A number is added to every count (the Dirichlet parameter alpha
         of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing. With ``"backoff"``, tables that have features as
-        parents are shrunk towards those given the class alone, see :class:`bntk.priors.Backoff`.
+        parents are shrunk towards those given the class alone, see :class:`bntk.priors.Backoff`. Where the structure is
+        found by a score of predictions that is given by its name (``criterion="loo"``), this score adds the same number
+        to every count: the ``alpha`` of a ``Backoff``, and 1 for priors without one. It does not shrink tables.
     class_prior : {"empirical", "uniform"} or array_like
         The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given in the
         order of ``classes_``.
@@ -580,9 +582,16 @@ class NetworkClassifier(BayesClassifier):
             return LogLikelihood()
         return Accuracy(folds=FOLDS if counter.n_rows > FOLDS else "loo", prior=self._alpha, seed=self._seed)
 
+    def _given_score(self, criterion: str | Score) -> Score:
+        """The criterion; a predictive score that is given by its name has the pseudo-count of the classifier."""
+        score = by_name(criterion, "criterion")
+        if isinstance(criterion, str) and isinstance(score, PredictiveScore):
+            return replace(score, **{score._pseudo_count_field: self._alpha})  # type: ignore[type-var]
+        return score
+
     @property
     def _alpha(self) -> float:
-        """The pseudo-count of a predictive score: as that of the prior, where that is a number."""
+        """The pseudo-count of a predictive score: that of the prior, where it has one number for all cells, else 1."""
         match self._prior:
             case Dirichlet(value=float(alpha) | int(alpha)) | Backoff(alpha=alpha) if alpha > 0:
                 return float(alpha)
@@ -592,7 +601,7 @@ class NetworkClassifier(BayesClassifier):
         """The structure; by default what the search finds in the space by the score."""
         *features, target = counter.names
         given: str | Score | None = getattr(self, "criterion", None)
-        score = self._default_score(counter) if given is None else by_name(given, "criterion")
+        score = self._default_score(counter) if given is None else self._given_score(given)
         space = self._space(tuple(features), target)
         return learn_structure(counter, score.with_target(target), space, self._chosen_search(), seed=self._seed)
 

@@ -16,19 +16,25 @@ class STAN(NetworkClassifier):
     """Selective tree-augmented naive Bayes: the features form a tree, and some are children of the class.
 
     Arcs from the class are added one by one, the best first, as long as the score improves. An arc from A_i to A_j of
-    the tree has the weight I(A_i; A_j | C) if A_j is a child of the class, else I(A_i; A_j), and the best tree is found
-    for every set of class arcs that is tried. There is at least one class arc.
+    the tree has the weight I(A_i; A_j | C) if A_j is a child of the class, else I(A_i; A_j), and the heaviest tree is
+    found for every set of class arcs that is tried. There is at least one class arc.
+
+    The weights depend on the direction of an arc, and the tree is the heaviest of all roots. Of trees of equal weight
+    the one with the highest score is taken, see :class:`bntk.search.SelectiveTrees`; the order of the columns decides
+    only between equal scores.
 
     Parameters
     ----------
     criterion : str or Score
         The score that the structure maximises; any score. ``"loo"``, ``"lc"``, ``"cv"`` and ``"accuracy"`` measure how
         well the class is predicted, the others (``"hgc"``, ``"sb"``, ``"bic"``, ``"bdeu"``) how well all variables are
-        described.
+        described. Those of predictions add the number of ``prior`` to every count if they are given by name: with the
+        back-off prior its ``alpha``, 1 by default.
     forest : bool
         Leave out arcs of the tree that do not improve the score: selective FAN.
     root : str, optional
-        The feature that has no other feature as parent; by default the first one. A forest has none.
+        The feature that has no other feature as parent; by default the best one. In STAND it is only the root if it is
+        a child of the class. A forest has none.
     weights : {"mi", "score"}, name of a score, or DecomposableScore, optional
         The weights of the tree, see :class:`bntk.search.SelectiveTrees`.
     candidates : int, optional
@@ -45,7 +51,7 @@ class STAN(NetworkClassifier):
     >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
     >>> stan = bntk.STAN().fit(rows.drop(columns="dysp"), rows["dysp"])
     >>> stan.dag_.children("dysp"), stan.dag_.parents("bronc")
-    (('lung', 'bronc', 'either', 'xray'), ('asia', 'dysp'))
+    (('asia', 'lung', 'bronc', 'either', 'xray'), ('dysp',))
     """
 
     name = "stan"

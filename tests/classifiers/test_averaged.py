@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from references import declared, oracle_json, oracle_table, read_json, shared
 from sklearn.base import clone
@@ -200,6 +200,101 @@ def test_the_posterior_without_smoothing_ignores_members_that_exclude_the_row():
         assert np.allclose(np.exp(model.log_joint(X)), expected, rtol=1e-10, atol=0)
 
 
+# ---- plain Python: dicts and loops, for both counts ------------------------------------------------------------------
+
+
+def tally(rows, labels, sample_weight, of):
+    """How often each combination of the values of some features occurs in each class, where all are observed."""
+    counts = {}
+    for row, c, w in zip(rows, labels, sample_weight, strict=True):
+        values = tuple(row[j] for j in of)
+        if None not in values:
+            counts[values, c] = counts.get((values, c), 0.0) + w
+    return counts
+
+
+def information(counts):
+    """Mutual information of the values and the class, in nats, from a tally."""
+    total = sum(counts.values())
+    by_values, by_class = {}, {}
+    for (values, c), n in counts.items():
+        by_values[values] = by_values.get(values, 0.0) + n
+        by_class[c] = by_class.get(c, 0.0) + n
+    return sum(n / total * math.log(n * total / by_values[v] / by_class[c]) for (v, c), n in counts.items() if n)
+
+
+def plain_joint(row, c, order, options, rows, labels, sample_weight, cards, n_classes):
+    """P(c, row) as the docstrings of AODE (order 1) and A2DE (order 2) say; naive Bayes has the order 0."""
+    alpha, m, count, weights = options
+    n, counted = len(cards), tally(rows, labels, sample_weight, ())
+    p_class = (counted.get(((), c), 0.0) + alpha) / (sum(counted.values()) + n_classes * alpha)
+    total = taking_part = 0.0
+    for parents in combinations(range(n), order):
+        together = tally(rows, labels, sample_weight, parents)
+        weight = information(together) if weights == "mi" and order else 1.0
+        seen = tuple(row[j] for j in parents)
+        per_class = [together.get((seen, k), 0.0) for k in range(n_classes)]
+        if None in seen:
+            takes_part = m == 0
+        else:
+            takes_part = order == 0 or (per_class[c] > m if count == "class" else sum(per_class) >= m)
+        if not takes_part or weight <= 0:
+            continue
+        size = math.prod(cards[j] for j in parents)
+        n_here = sum(x for (_, k), x in together.items() if k == c)
+        for values in product(*(range(cards[j]) for j in parents)):
+            if any(known is not None and known != x for known, x in zip(seen, values, strict=True)):
+                continue
+            p = p_class * (together.get((values, c), 0.0) + alpha) / (n_here + size * alpha) if order else p_class
+            for j in (j for j in range(n) if j not in parents and row[j] is not None):
+                triple = tally(rows, labels, sample_weight, (*parents, j))
+                line = [triple.get(((*values, x), c), 0.0) for x in range(cards[j])]
+                p *= (line[row[j]] + alpha) / (sum(line) + cards[j] * alpha)
+            total += weight * p
+        taking_part += weight
+    if taking_part == 0:
+        return plain_joint(row, c, order - 1, options, rows, labels, sample_weight, cards, n_classes)
+    return total / taking_part
+
+
+def table_of(rows, cards):
+    codes = [[r if row[j] is None else row[j] for row in rows] for j, r in enumerate(cards)]
+    variables = [bntk.Variable(f"x{j}", range(r)) for j, r in enumerate(cards)]
+    return bntk.Table.from_codes(np.array(codes, dtype=np.uint8).reshape(len(cards), len(rows)), variables)
+
+
+@st.composite
+def small_data(draw, n_classes=2):
+    cards = draw(st.lists(st.integers(2, 3), min_size=1, max_size=4))
+    row = st.tuples(*(st.one_of(st.none(), st.integers(0, r - 1)) for r in cards))
+    rows = draw(st.lists(row, min_size=n_classes, max_size=14))
+    labels = [*range(n_classes), *draw(st.lists(st.integers(0, n_classes - 1), min_size=12, max_size=12))][: len(rows)]
+    times = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=len(rows), max_size=len(rows)))
+    return cards, rows, labels, times, draw(st.lists(row, min_size=1, max_size=3))
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    data=small_data(),
+    kind=st.sampled_from([AODE, A2DE]),
+    m=st.sampled_from([0, 1, 2.5]),
+    count=st.sampled_from(["state", "class"]),
+    weights=st.sampled_from([None, "mi"]),
+    alpha=st.sampled_from([0.5, 1.0]),
+)
+def test_joint_probabilities_equal_dicts_and_loops_for_both_counts(data, kind, m, count, weights, alpha):
+    cards, rows, labels, times, new = data
+    model = kind(m=m, count=count, weights=weights, prior=alpha).fit(table_of(rows, cards), labels, sample_weight=times)
+    options = (alpha, m, count, weights)
+    if weights == "mi":  # a weight that is zero but for rounding may go either way
+        each = [information(tally(rows, labels, times, p)) for k in (1, 2) for p in combinations(range(len(cards)), k)]
+        assume(all(value > 1e-9 for value in each))
+    expected = [
+        [plain_joint(row, c, KINDS[kind], options, rows, labels, times, cards, 2) for c in (0, 1)] for row in new
+    ]
+    assert np.allclose(np.exp(model.log_joint(table_of(new, cards))), expected, rtol=1e-9, atol=0)
+
+
 # ---- who takes part --------------------------------------------------------------------------------------------------
 
 
@@ -219,11 +314,43 @@ def test_with_a_threshold_members_with_a_missing_superparent_do_not_take_part():
     assert np.allclose(np.exp(model.log_joint(row))[0], member_joint(model.member("x0"), codes[:, 0]), rtol=1e-12)
 
 
+def test_the_threshold_of_each_class_is_exceeded_not_reached():
+    X = {"a": ["x", "x", "x", "y", "y"], "b": ["u", "v", "u", "v", "v"]}
+    y = [0, 0, 1, 1, 1]
+    row = {"a": ["x"], "b": ["v"]}  # class 0: x twice, v once; class 1: x once, v twice
+    naive = np.exp(bntk.NaiveBayes().fit(X, y).log_joint(row))[0]
+    for m, superparents in ((1, ("a", "b")), (2, (None, None))):
+        model = AODE(m=m, count="class").fit(X, y)
+        expected = [
+            naive[c] if name is None else member_joint(model.member(name), [0, 1])[c]
+            for c, name in enumerate(superparents)
+        ]
+        assert np.allclose(np.exp(model.log_joint(row))[0], expected, rtol=1e-12, atol=0)
+
+
+def test_by_default_rows_of_all_classes_are_counted():
+    X, y = random_rows(59, missing=0.1)
+    for kind, m in product(KINDS, (0, 3)):
+        assert np.array_equal(kind(m=m).fit(X, y).log_joint(X), kind(m=m, count="state").fit(X, y).log_joint(X))
+    assert not np.allclose(AODE(m=3).fit(X, y).log_joint(X), AODE(m=3, count="class").fit(X, y).log_joint(X))
+
+
+def test_a_classifier_that_counts_in_each_class_is_saved_and_explained(tmp_path):
+    X, y = random_rows(61, missing=0.1)
+    model = AODE(m=4, count="class", weights="mi").fit(X, y)
+    model.save(tmp_path / "aode.json")
+    again = bntk.load(tmp_path / "aode.json")
+    assert again.count == "class"
+    assert np.array_equal(again.log_joint(X), model.log_joint(X))
+    first, second = np.sort(model.log_joint(X.take([5]))[0])[:-3:-1]
+    assert model.explain(X.take([5]))["log_odds"].sum() == pytest.approx(first - second)
+
+
 def test_a_row_with_every_cell_missing_gets_the_class_prior():
     X, y = random_rows(17)
     empty = bntk.Table.from_codes(np.array(X.cards, dtype=np.uint8)[:, None], X.variables)
-    for kind, m in product(KINDS, (0, 1, 30)):
-        model = kind(m=m, class_prior=[0.2, 0.5, 0.3]).fit(X, y)
+    for kind, m, count in product(KINDS, (0, 1, 30), ("state", "class")):
+        model = kind(m=m, count=count, class_prior=[0.2, 0.5, 0.3]).fit(X, y)
         assert np.allclose(model.predict_proba(empty), [[0.2, 0.5, 0.3]], rtol=1e-12)
         assert np.allclose(np.exp(model.log_joint(empty)), [[0.2, 0.5, 0.3]], rtol=1e-12)
 
@@ -315,10 +442,11 @@ def test_an_impossible_row_gets_equal_probabilities():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("m", [0, 3])
-def test_rows_in_parts_are_as_good_as_all_rows_at_once(kind, m):
+@pytest.mark.parametrize("count", ["state", "class"])
+def test_rows_in_parts_are_as_good_as_all_rows_at_once(kind, m, count):
     X, y = random_rows(31, n_rows=120, missing=0.1)
-    whole = kind(m=m, class_prior="uniform").fit(X, y)
-    parts = kind(m=m, class_prior="uniform")
+    whole = kind(m=m, count=count, class_prior="uniform").fit(X, y)
+    parts = kind(m=m, count=count, class_prior="uniform")
     for begin in range(0, 120, 40):
         parts.partial_fit(X.take(slice(begin, begin + 40)), y[begin : begin + 40], classes=[0, 1, 2])
     assert np.array_equal(parts.predict_proba(X), whole.predict_proba(X))
@@ -379,6 +507,8 @@ def test_unknown_options_are_refused():
     X, y = random_rows(53)
     with pytest.raises(ValueError, match="weights='gain' is not known"):
         AODE(weights="gain").fit(X, y)
+    with pytest.raises(ValueError, match="count='row' is not known"):
+        AODE(count="row").fit(X, y)
     with pytest.raises(ValueError, match="m=-1 must be a number of rows"):
         AODE(m=-1).fit(X, y)
     with pytest.raises(ValueError, match="class_prior must be 3 probabilities"):

@@ -324,3 +324,32 @@ def test_only_one_row_is_explained() -> None:
         nb.explain(X)
     with pytest.raises(KeyError, match="there is no class 'go'"):
         nb.explain(X.iloc[[0]], of="go")
+
+
+# ---- the pseudo-count of criteria ------------------------------------------------------------------------------------
+
+WITH_CRITERION = [
+    bntk.STAN(), bntk.STAND(), bntk.STAN(forest=True), bntk.SPODE(), bntk.BAN(max_parents=2), bntk.TAN(search="hc"),
+    bntk.KDB(2, search="hc"), bntk.SemiNaiveBayes(), bntk.BayesNetClassifier(search="hc"),
+]  # fmt: skip
+ALPHAS = [
+    (0.3, 0.3), (bntk.priors.Dirichlet(2.0), 2.0), (bntk.priors.Backoff(rows=3, alpha=0.5), 0.5), ("backoff", 1.0),
+    ("mle", 1.0), (bntk.priors.BDeu(4), 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", WITH_CRITERION, ids=repr)
+@pytest.mark.parametrize(("criterion", "field"), [("loo", "alpha"), ("lc", "alpha"), ("accuracy", "prior")])
+def test_a_predictive_criterion_given_by_name_has_the_pseudo_count_of_the_prior(model, criterion, field):
+    rows = bntk.datasets.asia().sample(120, seed=3).to_pandas()
+    X, y = rows.drop(columns="dysp"), rows["dysp"]
+    kind = type(bntk.scores.by_name(criterion))
+    folds = {"folds": np.arange(len(y)) % 4} if criterion == "accuracy" else {}
+    for prior, alpha in ALPHAS:
+        named = clone(model).set_params(criterion=criterion, prior=prior).fit(X, y)
+        same = clone(model).set_params(criterion=kind(**{field: alpha}), prior=prior).fit(X, y)
+        assert named.dag_ == same.dag_
+        assert named.search_.score == same.search_.score
+        given = clone(model).set_params(criterion=kind(**{field: 0.7}, **folds), prior=prior).fit(X, y)
+        expected = bntk.score(given.dag_, rows, kind(target="dysp", **{field: 0.7}, **folds))
+        assert given.search_.score == pytest.approx(expected, rel=1e-9)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import bntk
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
-from bntk.learning.scores import BIC, LOO, Accuracy
+from bntk.learning.scores import BIC, LOO, Accuracy, Score
 from bntk.learning.search.k_dependence import feature_information
 
 Rows = list[list[int]]
@@ -169,6 +171,51 @@ def test_the_root_of_tan_has_no_feature_as_parent(search: str) -> None:
         tan = bntk.TAN(search=search, criterion="bic", root=root).fit(X, y)
         assert tan.dag_.parents(root) == ("class",)
         assert all(len(tan.dag_.parents(name)) <= 2 for name in X.names)
+
+
+def best_by_hand(table: bntk.Table, score: Score, arcs: list[tuple[str, str]]) -> tuple[float, list[float]]:
+    """The score of a structure, and that of each structure with one more legal arc of either direction."""
+    *features, target = table.names
+    value = bntk.score(bntk.DAG(table.names, arcs), table, score)
+    ahead = []
+    for tail, head in permutations(features, 2):
+        above = {tail}
+        while grown := {a for a, b in arcs if b in above and a != target} - above:
+            above |= grown
+        if head not in above and all(b != head or a == target for a, b in arcs):
+            ahead.append(bntk.score(bntk.DAG(table.names, [*arcs, (tail, head)]), table, score))
+    return value, ahead
+
+
+@pytest.mark.parametrize("kind", [LOO, partial(LOO, alpha=0.5), Accuracy])
+@pytest.mark.parametrize("name", ["mixed", "binary", "sparse"])
+def test_each_step_takes_the_best_legal_arc_of_either_direction(name: str, kind: Any) -> None:
+    table = oracle_table(name)
+    folds = {"folds": np.arange(table.n_rows) % 5} if kind is Accuracy else {}
+    criterion = kind(target="class", **folds)
+    table = table.select([*(v for v in table.names if v != "class"), "class"])
+    X, y = features_and_class(table, "class")
+    tan = bntk.TAN(search="hc", criterion=criterion, epsilon=0.001, both_directions=True).fit(X, y)
+    arcs = [("class", feature) for feature in X.names]
+    for step in tan.search_.trace[1:]:
+        value, ahead = best_by_hand(table, criterion, arcs)
+        assert step.score == pytest.approx(max(ahead), rel=1e-9)
+        assert step.score >= value + 0.001 - 1e-9
+        tail, head = step.what.removeprefix("add ").split(" -> ")
+        arcs.append((tail, head))
+        assert bntk.score(bntk.DAG(table.names, arcs), table, criterion) == pytest.approx(step.score, rel=1e-9)
+    value, ahead = best_by_hand(table, criterion, arcs)
+    assert max(ahead, default=-np.inf) < value + 0.001
+    assert set(tan.dag_.arcs) == set(arcs)
+
+
+def test_by_default_one_direction_is_tried_as_in_bnclassify() -> None:
+    X, y = features_and_class(oracle_table("mixed"), "class")
+    default = bntk.TAN(search="hc", criterion="loo").fit(X, y)
+    both = bntk.TAN(search="hc", criterion="loo", both_directions=True).fit(X, y)
+    assert default.dag_ == bntk.TAN(search="hc", criterion="loo", both_directions=False).fit(X, y).dag_
+    assert both.search_.n_evaluated > default.search_.n_evaluated
+    assert both.dag_ != default.dag_
 
 
 # ---- selective k-dependence ------------------------------------------------------------------------------------------

@@ -99,6 +99,7 @@ VARIANTS = [
     bntk.KDB(1, search="hc", criterion=bntk.scores.LOO()),
     bntk.STAN(weights=bntk.scores.BIC(), forest=True, criterion="bic"),
     bntk.AODE(weights="mi", m=0),
+    bntk.AODE(count="class", m=5),
     bntk.A2DE(m=30, prior=bntk.priors.BDeu(1.0)),
     bntk.MANB(arc_prior={"smoke": 0.1, "lung": 0.5, "number": 0.5, "count": 0.5}),
     bntk.AWNB(weights=[1.0, 0.5, 0.0, 2.0]),

@@ -67,16 +67,30 @@ def spanning_tree(weights):
 def arborescence(entering, one_root):
     """The tails in the heaviest arborescence from the last node; ``entering[v, u]`` is the weight of the arc u -> v.
 
+    Of equal arcs, the one with the first tail, then the first head is taken. With ``one_root``, arcs from the last node
+    are taken only where there are no others, so that there are as few of them as possible. The matrix is overwritten.
+    Returns the tails, and whether there is an arborescence.
+    """
+    size = entering.shape[0]
+    n_ids, up, enter_tail, enter_head, _ = contract(entering, one_root)
+    if n_ids == 0:
+        return np.full(size - 1, NONE), False
+    return expand(n_ids, size, up, enter_tail, enter_head), True
+
+
+@njit(cache=True, nogil=True)
+def contract(entering, one_root):
+    """The cycles that Edmonds' algorithm contracts on its way to the heaviest arborescence from the last node.
+
     Edmonds' algorithm for dense matrices in O(n^2): walk backwards along the best entering arcs until the last node or
     something already joined to it is met; a cycle met on the way is contracted at once (Tarjan 1977). Tails are never
     merged, only the lines of the heads of a cycle, so that memory is read in order: that is four to ten times faster
-    than merging both. The matrix is overwritten; in a line of a contracted cycle, arcs from within it are ``-inf``. Of
-    equal arcs, the one with the first tail, then the first head is taken.
+    than merging both. The matrix is overwritten; in a line of a contracted cycle, arcs from within it are ``-inf``.
+    The last node is never part of a cycle, so that ``one_root`` needs no huge weight, which would cost digits.
 
-    With ``one_root``, arcs from the last node are taken only where there are no others, so that there are as few of
-    them as possible; it is never part of a cycle, so that no huge weight is needed, which would cost digits.
-
-    Returns the tails, and whether there is an arborescence. Long because contraction and walk share all their arrays.
+    Returns how many nodes and cycles there are, numbered in the order in which they arise, or 0 if there is no
+    arborescence; the cycle that each is part of; the tail, the head and the weight of the best arc into each, where the
+    weight is less those of the arcs that it replaces. Long because contraction and walk share all their arrays.
     """
     size = entering.shape[0]
     root = size - 1
@@ -90,6 +104,7 @@ def arborescence(entering, one_root):
     enter_tail = np.full(2 * size, NONE)
     enter_head = np.full(2 * size, NONE)
     enter_weight = np.zeros(size)
+    weight_of = np.zeros(2 * size)
     done = np.zeros(size, np.bool_)
     done[root] = True
     place = np.full(size, NONE)  # position in the path, or -1
@@ -109,10 +124,10 @@ def arborescence(entering, one_root):
             if entering[v, root] > best and (tail == NONE or not one_root):
                 tail, best = root, entering[v, root]
             if tail == NONE:
-                return np.full(root, NONE), False
+                return 0, up, enter_tail, enter_head, weight_of
             enter_tail[ident[v]] = tail
             enter_head[ident[v]] = head_of[v, tail]
-            enter_weight[v] = best
+            enter_weight[v] = weight_of[ident[v]] = best
             before = slot_of[tail]
             if done[before]:
                 for k in range(length):
@@ -131,7 +146,7 @@ def arborescence(entering, one_root):
                 ident[before] = n_ids
                 n_ids += 1
                 length = first + 1
-    return _expand(n_ids, size, up, enter_tail, enter_head), True
+    return n_ids, up, enter_tail, enter_head, weight_of
 
 
 @njit(cache=True, nogil=True)
@@ -159,7 +174,7 @@ def _merge_cycle(cycle, entering, head_of, slot_of, place, enter_weight):
 
 
 @njit(cache=True, nogil=True)
-def _expand(n_ids, size, up, enter_tail, enter_head):
+def expand(n_ids, size, up, enter_tail, enter_head):
     """Open the contracted cycles, the last first: the arc into a cycle replaces the one of the node that it enters."""
     root = size - 1
     tails = np.full(root, NONE)
