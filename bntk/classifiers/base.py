@@ -159,9 +159,9 @@ class BayesClassifier(RowReader):
         parents are shrunk towards those given the class alone, see :class:`bntk.priors.Backoff`. Where the structure is
         found by a score of predictions that is given by its name (``criterion="loo"``), this score adds the same number
         to every count: the ``alpha`` of a ``Backoff``, and 1 for priors without one. It does not shrink tables.
-    class_prior : {"empirical", "uniform"} or array_like
-        The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given in the
-        order of ``classes_``.
+    class_prior : {"empirical", "uniform"}, array_like or mapping
+        The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given: in the
+        order of ``classes_``, or by label.
     numeric : str or mapping
         How columns of numbers are modelled. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
         Irani, ``"width"`` and ``"frequency"`` cut them into ``n_bins`` intervals, ``"category"`` makes each number a
@@ -206,7 +206,7 @@ class BayesClassifier(RowReader):
     """
 
     prior: Prior | str | float = 1.0
-    class_prior: str | ArrayLike = "empirical"
+    class_prior: str | ArrayLike | Mapping[Any, float] = "empirical"
     numeric: str | Mapping[str, Any] = "mdl"
     n_bins: int = 10
     missing: str = "marginal"
@@ -373,11 +373,23 @@ class BayesClassifier(RowReader):
         k = len(self.classes_)
         if isinstance(chosen, str) and chosen != "uniform":
             raise ValueError(f"class_prior={chosen!r} is not known; give 'empirical', 'uniform' or {k} probabilities")
+        if isinstance(chosen, Mapping):
+            chosen = self._by_class("class_prior", chosen)
         values = np.full(k, 1.0 / k) if isinstance(chosen, str) else np.asarray(chosen, dtype=np.float64)
         if values.shape != (k,) or not (values >= 0).all() or not np.isclose(values.sum(), 1):
             raise ValueError(f"class_prior must be {k} probabilities that sum to 1, one for each class; got {chosen!r}")
         by_state = values[np.argsort(self._sorted_states)]
         return np.asarray(by_state / by_state.sum())
+
+    def _by_class(self, what: str, given: Mapping[Any, Any]) -> list[Any]:
+        """The values of a mapping from the classes, in the order of ``classes_``."""
+        classes = self.classes_.tolist()
+        unknown = [label for label in given if label not in classes]
+        lacking = [label for label in classes if label not in given]
+        if unknown or lacking:
+            wrong = f"{unknown[0]!r} is no class" if unknown else f"{lacking[0]!r} is lacking"
+            raise ValueError(f"{what}: {wrong}; give a value for each of {format_states(classes)}")
+        return [given[label] for label in classes]
 
     @property
     def _prior(self) -> Prior:
@@ -450,13 +462,14 @@ class BayesClassifier(RowReader):
         """
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X: Any, costs: ArrayLike | None = None) -> NDArray[Any]:
+    def predict(self, X: Any, costs: ArrayLike | Mapping[Any, Mapping[Any, float]] | None = None) -> NDArray[Any]:
         """The most probable class of each row, or the one with the least expected cost.
 
         Parameters
         ----------
-        costs : array_like of shape (n_classes, n_classes), optional
-            ``costs[i][j]`` is the cost of predicting class j where class i is true, in the order of ``classes_``.
+        costs : array_like of shape (n_classes, n_classes), or mapping, optional
+            ``costs[i][j]`` is the cost of predicting class j where class i is true, in the order of ``classes_``; or
+            by labels, as in ``{"ill": {"ill": 0, "well": 5}, "well": {"ill": 1, "well": 0}}``.
 
         Returns
         -------
@@ -466,6 +479,13 @@ class BayesClassifier(RowReader):
         check_is_fitted(self)
         if costs is None:
             return self.classes_[np.argmax(self.predict_log_proba(X), axis=1)]
+        if isinstance(costs, Mapping):
+            rows = self._by_class("costs", costs)
+            if not all(isinstance(row, Mapping) for row in rows):
+                raise ValueError("costs by labels are a mapping of each true class to a mapping of predicted ones")
+            costs = [
+                self._by_class(f"costs of the true class {c!r}", r) for c, r in zip(self.classes_, rows, strict=True)
+            ]
         matrix, k = np.asarray(costs, dtype=np.float64), len(self.classes_)
         if matrix.shape != (k, k) or not np.isfinite(matrix).all():
             raise ValueError(f"costs must be a finite array of shape ({k}, {k}), true class by predicted class")

@@ -375,6 +375,8 @@ def _label_array(labels: list[Any], row: Callable[[int], Any], missing: NDArray[
         return np.empty(0, dtype=np.int64)
     first = 0 if missing is None else int(np.argmin(missing))
     dtype = np.asarray(row(first)).dtype
+    if dtype.kind in "US":  # one row of a series is as wide as its own text
+        return np.array(labels, dtype=np.result_type(dtype, np.array(labels, dtype=dtype.kind)))
     if dtype.kind != "O":
         return np.array(labels, dtype=dtype)
     if missing is not None and {*map(type, labels)} in ({int}, {float}, {bool}):

@@ -107,3 +107,25 @@ def test_rows_of_weight_zero_leave_no_class():
 def test_an_identifier_as_y_is_warned_of():
     with pytest.warns(UserWarning, match="unique classes"):
         bntk.NaiveBayes().fit({"x": [0, 1] * 15}, [f"id{i}" for i in range(30)])
+
+
+def test_labels_of_any_length_are_kept_whole():
+    labels = ["no", "perhaps", "yes"] * 10
+    X = {"a": ["x", "y", "z"] * 10}
+    for y in (labels, np.array(labels), pd.Series(labels), pl.Series("y", labels), pa.array(labels)):
+        assert bntk.NaiveBayes().fit(X, y).classes_.tolist() == ["no", "perhaps", "yes"]
+
+
+def test_class_priors_and_costs_may_be_given_by_label():
+    X, y = {"a": ["x", "y", "z", "x"] * 5}, ["well", "ill", "well", "well"] * 5
+    by_label = bntk.NaiveBayes(class_prior={"well": 0.7, "ill": 0.3}).fit(X, y)
+    by_place = bntk.NaiveBayes(class_prior=[0.3, 0.7]).fit(X, y)
+    np.testing.assert_array_equal(by_label.predict_proba(X), by_place.predict_proba(X))
+    costs = {"well": {"ill": 1, "well": 0}, "ill": {"well": 50, "ill": 0}}
+    assert by_label.predict(X, costs=costs).tolist() == by_place.predict(X, costs=[[0, 50], [1, 0]]).tolist()
+    with pytest.raises(ValueError, match=r"class_prior: 'sick' is no class.*'ill', 'well'"):
+        bntk.NaiveBayes(class_prior={"well": 0.7, "sick": 0.3}).fit(X, y)
+    with pytest.raises(ValueError, match=r"true class.*'well' is lacking"):
+        by_label.predict(X, costs={"well": {"ill": 1}, "ill": {"well": 50, "ill": 0}})
+    with pytest.raises(ValueError, match="mapping of each true class"):
+        by_label.predict(X, costs={"well": 1, "ill": 2})
