@@ -13,7 +13,6 @@ was stopped goes on where it was. What came out is in docs/uci.md.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -102,7 +101,7 @@ says more than one of means: a mean over sets is dominated by those that are har
 """
 
 
-def page(result: Comparison, folder: Path, stem: str, seconds: float) -> str:
+def page(result: Comparison, folder: Path, stem: str) -> str:
     """The text of the page; the pictures go to the folder."""
     folds = int(result.frame["fold"].nunique())
     head = HEAD.format(n=len(result.estimators), sets=len(result.datasets), folds=folds, machine=machine.described()[0])
@@ -120,7 +119,6 @@ def page(result: Comparison, folder: Path, stem: str, seconds: float) -> str:
     )
     parts.append(f"## Means over the sets\n\n{_markdown(_means(result))}\n")
     parts.append(f"## Accuracy of each set\n\n{_markdown((100 * result.by('accuracy').means).round(1))}\n")
-    parts.append(f"The run took {seconds / 60:.0f} minutes, less what the cache had.\n")
     return "\n".join(parts)
 
 
@@ -128,12 +126,10 @@ def _means(result: Comparison) -> pd.DataFrame:
     table = pd.DataFrame({measure: result.by(measure).means.mean() for measure in MEASURES})
     table["rank by accuracy"] = result.by("accuracy").ranks.mean()
     table["rank by log loss"] = result.by("log_loss").ranks.mean()
-    table["fit s"] = result.frame.groupby("estimator")["fit_seconds"].mean()
-    table["predict s"] = result.frame.groupby("estimator")["predict_seconds"].mean()
     table["accuracy"] *= 100
     return table.sort_values("rank by accuracy").round(
         {"accuracy": 2, "log_loss": 4, "brier": 4, "auc": 4, "calibration_error": 4, "rank by accuracy": 2,
-         "rank by log loss": 2, "fit s": 3, "predict s": 3}
+         "rank by log loss": 2}
     )  # fmt: skip
 
 
@@ -157,12 +153,11 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    start = time.perf_counter()
     result = run(options)
     print(result)
     print(result.by("log_loss"))
     if options.write:
-        text = page(result, options.write.parent, options.write.stem, time.perf_counter() - start)
+        text = page(result, options.write.parent, options.write.stem)
         options.write.write_text(text, encoding="utf-8")
 
 

@@ -38,6 +38,13 @@ def test_searches_keep_tables_within_the_limit(rows, score, search):
     assert found.score == pytest.approx(bntk.score(found.dag, rows, score))
 
 
+def test_restarts_keep_tables_within_the_limit(rows):
+    search = bntk.search.HillClimbing(restarts=20, perturb=15)
+    for score in ("loglik", bntk.scores.LOO("x0")):
+        found = bntk.learn_structure(rows, score, search=search, seed=3)
+        assert largest(found.dag, rows) <= LIMIT
+
+
 def test_the_exact_search_is_the_best_within_the_limit(rows):
     few = {name: rows[name] for name in ("x0", "x1", "x2", "x3")}
     found = bntk.learn_structure(few, "loglik", search="exact")

@@ -143,6 +143,10 @@ class Evaluator(ABC):
         By default nothing is limited: an evaluator of your own need not have tables.
         """
 
+    def allows(self, move: Move) -> bool:
+        """Whether a move keeps all tables within the limit of :meth:`limit_tables`."""
+        return True
+
     def by_family(self, search: str) -> FamilyEvaluator:
         """This evaluator, for a search that needs a score that is a sum over families; others are refused."""
         raise DataError(

@@ -80,6 +80,13 @@ class FamilyEvaluator(Evaluator):
         """Give families whose tables have more entries the score -inf, so that no search chooses them."""
         self._store.most_entries = most_entries
 
+    def allows(self, move: Move) -> bool:
+        """Whether a move keeps all tables within the limit of :meth:`limit_tables`."""
+        kind, tail, head = move
+        child, added = (head, tail) if kind == ADD else (tail, head)
+        family = (child, (*self._families[child][1], added))
+        return kind not in (ADD, REVERSE) or self._store._size(family) <= self._store.most_entries
+
     # ---------------------------------------------------------------- the structure
 
     @property

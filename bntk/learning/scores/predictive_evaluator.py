@@ -250,6 +250,10 @@ class PredictiveEvaluator(Evaluator):
         """Give structures with larger tables the gain -inf, so that no search chooses them."""
         self._most_entries = most_entries
 
+    def allows(self, move: Move) -> bool:
+        """Whether a move keeps all tables within the limit of :meth:`limit_tables`."""
+        return not self._is_too_large(self._as_change(*move))
+
     def _is_too_large(self, change: Mapping[int, frozenset[int]]) -> bool:
         """Whether a change makes a table that is over the limit of :meth:`limit_tables`."""
         if self._most_entries is None:

@@ -246,7 +246,9 @@ class _Journey:
                 break
             kind = int(rng.choice(kinds))
             cell = int(cells[kind][rng.integers(len(cells[kind]))])
-            self._apply(Move(kind, *divmod(cell, len(self.evaluator.names))))
+            move = Move(kind, *divmod(cell, len(self.evaluator.names)))
+            if self.evaluator.allows(move):
+                self._apply(move)
         self.score = self.evaluator.total()
         self._n_restarts += 1
         self._record(f"restart {self._n_restarts}")
