@@ -49,8 +49,9 @@ FOOT = """\
 ## Other pages
 
 Measurements that take longer, need other programs or were made at other times: [accuracy compared with Weka, and larger
-cases](benchmarks-accuracy.md), [quality measures](quality-measures.md), [information
-measure](information-measure.md), [several class variables](multilabel.md).
+cases](benchmarks-accuracy.md), [all classifiers on UCI sets](uci.md), [their parameters](parameter-study.md), [quality
+measures](quality-measures.md), [information measure](information-measure.md), [several class
+variables](multilabel.md).
 """
 
 

@@ -51,8 +51,8 @@ ADVICE = 'identifiers="keep" uses them as they are'
 def _reason(column: CodedColumn, drop: bool) -> str | None:
     labels = [column.labels[code] for code in codes_in_use(column, seen=True)]
     states = [label for label in labels if not is_missing(label)]
-    if not states:
-        return EMPTY
+    if not states:  # declared ones may come with more rows
+        return None if column.declared and not all(map(is_missing, column.labels)) else EMPTY
     if not drop or all(isinstance(state, (int, float, np.number)) for state in states):
         return None  # numbers and truth values
     if all(_is_instant(state) for state in states):

@@ -12,6 +12,7 @@ from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.general import BayesNetClassifier
 from bntk.classifiers.multidim.base import MultiBayesClassifier
 from bntk.classifiers.naive import NaiveBayes
+from bntk.classifiers.weighted import AWNB
 from bntk.learning.search import SearchResult
 
 
@@ -49,10 +50,16 @@ def keeping_structure(estimator: Any, X: Any, y: Any) -> Learner:
     last = _last_step(estimator)
     if isinstance(last, (NaiveBayes, AveragedClassifier)):
         return Learner(estimator)
+    if isinstance(last, AWNB) and last.estimator is None:
+        return Learner(estimator)
     fitted = clone(estimator).fit(X, y)
     if isinstance(last, MultiBayesClassifier):
         return Learner(estimator, _last_step(fitted).search_)
-    known = _with_known_structure(last, _last_step(fitted))
+    known: Any
+    if isinstance(last, AWNB) and last.estimator is not None:  # the weights are parameters
+        known = clone(last).set_params(estimator=_with_known_structure(last.estimator, _last_step(fitted)))
+    else:
+        known = _with_known_structure(last, _last_step(fitted))
     if last is estimator:
         return Learner(known)
     return Learner(clone(estimator).set_params(**{estimator.steps[-1][0]: known}))

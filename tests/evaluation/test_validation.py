@@ -248,6 +248,15 @@ def test_keeping_the_structure_is_learning_it_where_it_does_not_depend_on_the_ro
     pd.testing.assert_frame_equal(kept, learned, check_exact=True)
 
 
+def test_weights_on_a_network_are_fitted_anew_on_the_structure_that_is_kept():
+    X, y = asia()
+    dag = bntk.TAN().fit(X, y).dag_
+    kept = cross_validate(bntk.AWNB(bntk.TAN()), X, y, cv=3, relearn="parameters").frame
+    known = bntk.AWNB(bntk.BayesNetClassifier(structure=dag))
+    expected = cross_validate(known, X, y, cv=3).frame
+    np.testing.assert_array_equal(kept["log_loss"], expected["log_loss"])
+
+
 def test_the_estimate_with_a_kept_structure_can_be_optimistic():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 2, (60, 30)).astype(str), columns=[f"x{i}" for i in range(30)])

@@ -119,5 +119,5 @@ def test_a_single_impossible_finding_is_named_alone_and_a_costly_search_is_not_m
 
 
 def test_titles_say_what_was_given():
-    title = str(NETWORK.query("pair", {"size": ["small", "large"]}, {"count of things?": [1, 2, 0.5]}))
+    title = NETWORK.query("pair", {"size": ["small", "large"]}, {"count of things?": [1, 2, 0.5]}).heading
     assert title == "P(pair | size in ['small', 'large'], count of things? ~ [1, 2, 0.5])"

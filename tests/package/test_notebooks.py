@@ -23,8 +23,8 @@ def tool() -> ModuleType:
     return module
 
 
-def test_all_seven_are_there():
-    assert [path.name[0] for path in NOTEBOOKS] == list("1234567")
+def test_all_eight_are_there():
+    assert [path.name[0] for path in NOTEBOOKS] == list("12345678")
 
 
 @pytest.mark.filterwarnings("ignore")  # of the kernel's own machinery; what a cell warns of is in its output
