@@ -48,6 +48,7 @@ class FamilyStore:
         self.counter = counter
         self.n_evaluated = 0
         self._cards = [variable.n_states for variable in counter.variables]
+        self._largest_card = max(self._cards, default=1)
         self._rows = float(counter.total_weight)
         self._n_rows = counter.n_rows
         self._dense_limit = max(self._n_rows, ALWAYS_DENSE)
@@ -156,7 +157,7 @@ class FamilyStore:
         values = self._toggled.get(family)
         if values is None:
             values = self._toggled[family] = np.full(len(self._cards), np.nan)
-            if self.most_entries < math.inf:
+            if self._largest_card * self._size(family) > self.most_entries:
                 too_large = np.array(self._cards) > self.most_entries / self._size(family)
                 too_large[list(family[1])] = False  # which would be removed
                 values[too_large] = -math.inf
