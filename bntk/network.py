@@ -131,7 +131,10 @@ class BayesianNetwork:
     @property
     def variables(self) -> tuple[Variable, ...]:
         """The variables, in the order of the nodes."""
-        return tuple(cpt.child for cpt in self._cpts)
+        found: tuple[Variable, ...] | None = self._cache.get("variables")
+        if found is None:
+            found = self._cache["variables"] = tuple([cpt.child for cpt in self._cpts])
+        return found
 
     @property
     def cpts(self) -> tuple[CPT, ...]:
