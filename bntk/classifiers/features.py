@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from bntk.classifiers.left_out import left_out
 from bntk.data.class_order import label_column
-from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order
+from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order, left_out
 from bntk.data.columns import code_column, columns_of_frame, numbers_of
 from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
 from bntk.data.table import Table, Unseen, code_dtype
@@ -113,16 +112,19 @@ class Features:
 
         A missing class has the number of classes as its code: such a row has no part in cuts by the class, but in
         everything else. With ``missing_is_state``, being missing is one more state of each feature with a missing cell.
-        Columns that nothing can be learned from are left out, see :mod:`bntk.classifiers.left_out`.
+        Columns that nothing can be learned from are left out, see :func:`bntk.data.coding.left_out`.
         """
         columns = columns_of(X)
         as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
         numbers = {} if as_labels else _columns_of_numbers(columns)
         ways = _ways(numeric, [name for name, _ in columns], numbers)
+        empty = [name for name, own in numbers.items() if len(own) and np.isnan(own[0]) and np.isnan(own).all()]
+        ways = {name: way for name, way in ways.items() if name not in empty}
         cuts = _cut_points(ways, numbers, classes, n_classes, weights, n_bins)
         continuous = {name: way for name, way in ways.items() if isinstance(way, str) and way in CONTINUOUS}
-        coded = [code_column(name, own) for name, own in columns if name not in cuts and name not in continuous]
-        unused = tuple(left_out(coded, identifiers))
+        modelled = {*cuts, *continuous, *empty}
+        coded = [code_column(name, own) for name, own in columns if name not in modelled]
+        unused = tuple(left_out(coded, identifiers, empty))
         labels = _table_of([column for column in coded if column.name not in unused])
         states = dict(zip(labels.names, labels.variables, strict=True)) if labels is not None else {}
         for name, points in cuts.items():

@@ -8,6 +8,7 @@ only through arrays. The sources themselves are in :mod:`bntk.data.columns` and 
 from __future__ import annotations
 
 import math
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -26,7 +27,7 @@ from bntk.data.variable import (
     plain_state,
     plain_states,
 )
-from bntk.errors import DataError, UnseenStateWarning
+from bntk.errors import ColumnWarning, DataError, UnseenStateWarning
 
 MOST_FLOATS = 256  # distinct floats; beyond that, a column is a measurement, not a category
 MOST_STATES = 65_535  # distinct values of anything else; beyond that, it is an identifier
@@ -282,3 +283,72 @@ def check_column_names(names: Sequence[str]) -> None:
         if name in seen:
             raise DataError(f"columns {seen[name] + 1} and {position + 1} are both named {name!r}; rename one of them")
         seen[name] = position
+
+
+# -------------------------------------------------------------------- columns that nothing can be learned from
+
+#: Rows with a value from which on a column can be seen to identify them.
+FEWEST_ROWS = 20
+#: What may become of columns that identify rows.
+IDENTIFIERS = ("drop", "keep")
+
+_CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?"
+_DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
+_INSTANT = re.compile(rf"({_DAY})([T ]\s*{_CLOCK}\s*(Z|[+-]\d{{2}}:?\d{{2}})?)?|{_CLOCK}")
+
+
+def left_out(columns: Sequence[CodedColumn], identifiers: str = "drop", empty: Sequence[str] = ()) -> list[str]:
+    """The names of columns of labels that are left out, named in one warning.
+
+    A column is left out if it has no value; if its labels are dates or times; or if it has more states than half its
+    rows with a value, of which there are at least 20. The last two are kept with ``identifiers="keep"``. ``empty`` are
+    further columns without a value.
+    """
+    if identifiers not in IDENTIFIERS:
+        raise ValueError(f"identifiers must be 'drop' or 'keep', not {identifiers!r}")
+    reasons = dict.fromkeys(empty, EMPTY)
+    reasons |= {column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop"))}
+    if reasons:
+        told = "; ".join(f"{name!r} {reason}" for name, reason in [*reasons.items()][:8])
+        more = f"; and {len(reasons) - 8} more" if len(reasons) > 8 else ""
+        warnings.warn(
+            f"columns that are left out: {told}{more}"
+            + ("" if all(reason == EMPTY for reason in reasons.values()) else f" ({ADVICE})"),
+            ColumnWarning,
+            stacklevel=caller_level(),
+        )
+    return list(reasons)
+
+
+EMPTY = "has no value"
+ADVICE = 'identifiers="keep" uses them as they are'
+
+
+def _reason(column: CodedColumn, drop: bool) -> str | None:
+    """Why a column is left out; the rows are looked at only where it has many labels."""
+    labels = [label for label in column.labels if not is_missing(label)]
+    if not labels:
+        return EMPTY
+    if not drop or all(isinstance(label, (int, float, np.number)) for label in labels):
+        return None  # numbers and truth values
+    if all(map(_is_instant, labels)):
+        return f"holds dates or times, {len(labels):,} different ones"
+    if len(labels) <= FEWEST_ROWS / 2:
+        return None
+    n_states = sum(not is_missing(column.labels[code]) for code in codes_in_use(column, seen=True))
+    known = _n_known(column)
+    if known >= FEWEST_ROWS and n_states > known / 2:
+        return f"identifies rows: {n_states:,} states in {known:,} rows"
+    return None
+
+
+def _is_instant(state: Any) -> bool:
+    if isinstance(state, str):
+        return _INSTANT.fullmatch(state.strip()) is not None
+    return hasattr(state, "isoformat") or isinstance(state, np.datetime64)
+
+
+def _n_known(column: CodedColumn) -> int:
+    """How many rows have a value."""
+    missing = np.array([is_missing(label) for label in column.labels] + [True])
+    return int(np.count_nonzero(~np.take(missing, column.codes.astype(np.intp), mode="wrap")))

@@ -109,7 +109,10 @@ class Variable:
     @cached_property
     def cuts(self) -> tuple[float, ...] | None:
         """The cut points of a variable whose states are intervals: those given, or the numbers in their names."""
-        return cuts_of_names(self.states) if self._given_cuts is None else self._given_cuts
+        if self._given_cuts is not None:
+            return self._given_cuts
+        first = self.states[0]
+        return cuts_of_names(self.states) if isinstance(first, str) and first.startswith("<= ") else None
 
     @classmethod
     def _trusted(cls, name: str, states: Iterable[State], ordered: bool = False) -> Variable:
