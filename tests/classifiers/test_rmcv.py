@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -303,6 +304,15 @@ def test_what_is_refused(options: dict[str, Any], error: type[Exception], messag
         bntk.RMCV(**options).fit(X, y)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C interrupts, whatever started the tests: a shell lets programs in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_keeps_the_best_structure_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blanket()
     steps = []
@@ -447,6 +457,7 @@ def test_alpha_of_weighted_rows_one_class_and_too_few_rows() -> None:
         bntk.RMCV(alpha="auto").fit(X[:4], [0, 1, 0, 1])
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_the_choice_of_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blanket()
     applied = []
