@@ -27,6 +27,7 @@ from bntk.classifiers import unlabelled
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.saving import dump, parse
 from bntk.classifiers.unlabelled import ClassExpectation, Model, UnlabelledRows
+from bntk.errors import ColumnWarning
 from bntk.learning.em import EMResult
 from bntk.learning.priors import Dirichlet, MaximumLikelihood
 
@@ -412,7 +413,8 @@ def test_a_feature_without_any_number_says_nothing() -> None:
     shown = np.where(np.arange(60) < 20, X["a"] > 0, np.nan)
     for numeric in ("gaussian", "kde"):
         for y, options in ((shown, {}), (None, {"n_classes": 2})):
-            nb = bntk.NaiveBayes(numeric=numeric, **options).fit(X, y)
+            with pytest.warns(ColumnWarning, match="'b' has no value"):
+                nb = bntk.NaiveBayes(numeric=numeric, **options).fit(X, y)
             alone = bntk.NaiveBayes(numeric=numeric, **options).fit(X[["a"]], y)
             np.testing.assert_allclose(nb.predict_proba(X), alone.predict_proba(X[["a"]]), rtol=1e-9)
 
