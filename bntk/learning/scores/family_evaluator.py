@@ -78,7 +78,7 @@ class FamilyEvaluator(Evaluator):
 
     def limit_tables(self, most_entries: int) -> None:
         """Give families whose tables have more entries the score -inf, so that no search chooses them."""
-        self._store.most_entries = most_entries
+        self._store.limit(most_entries)
 
     def allows(self, move: Move) -> bool:
         """Whether a move keeps all tables within the limit of :meth:`limit_tables`."""

@@ -48,12 +48,12 @@ class FamilyStore:
         self.counter = counter
         self.n_evaluated = 0
         self._cards = [variable.n_states for variable in counter.variables]
-        self._largest_card = max(self._cards, default=1)
         self._rows = float(counter.total_weight)
         self._n_rows = counter.n_rows
         self._dense_limit = max(self._n_rows, ALWAYS_DENSE)
         self._rule = score._rule(self._rows) if isinstance(score, KernelScore) else None
         self.most_entries: float = math.inf  # larger tables have the score -inf
+        self._safe = len(self._cards)  # so many parents and one more are within the limit, whatever their states
         self._known: dict[Family, float] = {}
         self._toggled: dict[Family, NDArray[np.float64]] = {}
         # The score of each variable (row) with each other one (column) as a parent, beside a target or None.
@@ -65,6 +65,13 @@ class FamilyStore:
         # For each child, of how many configurations all other variables have together.
         everything = math.prod(self._cards)
         self._most = np.array([float(min(everything // r, MOST_CONFIGURATIONS)) for r in self._cards])
+
+    def limit(self, most_entries: int) -> None:
+        """Give families whose tables have more entries the score -inf from now on."""
+        largest = max(self._cards, default=1)
+        self.most_entries, self._safe, size = most_entries, -1, largest**2  # of a child and one parent
+        while size <= most_entries and self._safe < len(self._cards):
+            self._safe, size = self._safe + 1, size * largest
 
     def _find_complete(self) -> NDArray[np.bool_]:
         """Which columns are complete; where a table in memory does not tell, the counts do."""
@@ -157,7 +164,7 @@ class FamilyStore:
         values = self._toggled.get(family)
         if values is None:
             values = self._toggled[family] = np.full(len(self._cards), np.nan)
-            if self._largest_card * self._size(family) > self.most_entries:
+            if len(family[1]) > self._safe:
                 too_large = np.array(self._cards) > self.most_entries / self._size(family)
                 too_large[list(family[1])] = False  # which would be removed
                 values[too_large] = -math.inf
