@@ -506,8 +506,9 @@ class DAG(NamedNodes):
     def adjacency(self) -> np.ndarray:
         """The boolean matrix whose row ``i``, column ``j`` is True for an arc from node i to node j."""
         matrix = np.zeros((self.n_nodes, self.n_nodes), dtype=bool)
-        for head, parents in enumerate(self.parent_indices):
-            matrix[list(parents), head] = True
+        arcs = [(tail, head) for head, parents in enumerate(self.parent_indices) for tail in parents]
+        if arcs:
+            matrix[tuple(np.array(arcs).T)] = True
         return matrix
 
     def to_networkx(self) -> Any:
