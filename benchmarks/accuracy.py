@@ -25,15 +25,15 @@ Maker = Callable[[], object]
 
 #: Ours, and the column of Weka's results that it is compared with.
 CLASSIFIERS: dict[str, tuple[str, Maker]] = {
-    "NB": ("NaiveBayes", lambda: bntk.NaiveBayes()),
-    "TAN": ("BN-TAN-ENTROPY", lambda: bntk.TAN()),
-    "TAN-aic": ("BN-TAN-BAYES", lambda: bntk.TAN(criterion="aic")),
-    "TAN-state": ("BN-TAN-BAYES", lambda: bntk.TAN(criterion="aic", missing="state")),
-    "AODE": ("AODE", lambda: bntk.AODE()),
-    "WAODE": ("WAODE", lambda: bntk.AODE(weights="mi")),
-    "KDB1": ("BN-K2-P2", lambda: bntk.KDB(1)),
-    "KDB2": ("BN-K2-P2", lambda: bntk.KDB(2)),
-    "SKDB": ("BN-K2-P2", lambda: bntk.SelectiveKDB()),
+    "NB": ("NaiveBayes", lambda: bntk.NaiveBayes(numeric="mdl")),
+    "TAN": ("BN-TAN-ENTROPY", lambda: bntk.TAN(numeric="mdl")),
+    "TAN-aic": ("BN-TAN-BAYES", lambda: bntk.TAN(criterion="aic", numeric="mdl")),
+    "TAN-state": ("BN-TAN-BAYES", lambda: bntk.TAN(criterion="aic", missing="state", numeric="mdl")),
+    "AODE": ("AODE", lambda: bntk.AODE(numeric="mdl")),
+    "WAODE": ("WAODE", lambda: bntk.AODE(weights="mi", numeric="mdl")),
+    "KDB1": ("BN-K2-P2", lambda: bntk.KDB(1, numeric="mdl")),
+    "KDB2": ("BN-K2-P2", lambda: bntk.KDB(2, numeric="mdl")),
+    "SKDB": ("BN-K2-P2", lambda: bntk.SelectiveKDB(numeric="mdl")),
 }
 #: Sets that have another name in the results.
 OTHER_NAMES = {"heart-c": "cleve", "credit-a": "crx"}

@@ -46,22 +46,22 @@ class Study(NamedTuple):
 
 def studies() -> dict[str, Study]:
     """The three classifiers of one class variable of the assignment."""
-    naive = {f"ess {size:g}": bntk.NaiveBayes(prior=bntk.priors.BDeu(size)) for size in SIZES}
+    naive = {f"ess {size:g}": bntk.NaiveBayes(prior=bntk.priors.BDeu(size), numeric="mdl") for size in SIZES}
     tan = {f"ess {size:g}": _tan(size) for size in SIZES}
     aode = {
-        f"alpha {alpha:g}, {count} > {m}": bntk.AODE(prior=alpha, m=m, count=count)
+        f"alpha {alpha:g}, {count} > {m}": bntk.AODE(prior=alpha, m=m, count=count, numeric="mdl")
         for alpha, m, count in product(ALPHAS, COUNTS, ("state", "class"))
     }
     return {
-        "naive Bayes": Study(bntk.NaiveBayes(), naive),
-        "TAN": Study(bntk.TAN(), tan),
-        "AODE": Study(bntk.AODE(), aode),
+        "naive Bayes": Study(bntk.NaiveBayes(numeric="mdl"), naive),
+        "TAN": Study(bntk.TAN(numeric="mdl"), tan),
+        "AODE": Study(bntk.AODE(numeric="mdl"), aode),
     }
 
 
 def _tan(size: float) -> bntk.TAN:
     """Weights and tables with an equivalent sample of this size in each class (section 3)."""
-    return bntk.TAN(criterion=bntk.scores.BDeu.per_class(size), prior=bntk.priors.BDeu.per_class(size))
+    return bntk.TAN(criterion=bntk.scores.BDeu.per_class(size), prior=bntk.priors.BDeu.per_class(size), numeric="mdl")
 
 
 # ---- one class variable ----------------------------------------------------------------------------------------------

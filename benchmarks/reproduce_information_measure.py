@@ -236,7 +236,7 @@ class CostSensitiveTree:
 
 def make_classifier(name: str, n_classes: int) -> Any:
     if name in MEASURES:
-        return bntk.RMCV(**MEASURES[name], n_jobs=1)
+        return bntk.RMCV(**MEASURES[name], numeric="mdl", n_jobs=1)
     return OrdinalRegression(n_classes) if name == BASELINES[0] else CostSensitiveTree(n_classes)
 
 

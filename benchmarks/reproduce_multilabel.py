@@ -60,13 +60,13 @@ def ecc_j48() -> Any:
 
 
 CLASSIFIERS: dict[str, Make] = {
-    "BR-NB": lambda: bntk.BinaryRelevance(bntk.NaiveBayes()),
-    "ECC-NB": lambda: bntk.ChainEnsemble(bntk.NaiveBayes(), n_chains=10),
+    "BR-NB": lambda: bntk.BinaryRelevance(bntk.NaiveBayes(numeric="mdl")),
+    "ECC-NB": lambda: bntk.ChainEnsemble(bntk.NaiveBayes(numeric="mdl"), n_chains=10),
     "ECC-J48": ecc_j48,
-    "AMODE": lambda: bntk.AMODE(),
-    "MDBNC": lambda: bntk.MDBNC(),
+    "AMODE": lambda: bntk.AMODE(numeric="mdl"),
+    "MDBNC": lambda: bntk.MDBNC(numeric="mdl"),
     # Not in the table unless asked for: a weaker prior than Laplace's rule, for sets with very rare labels.
-    "BR-NB, alpha 0.01": lambda: bntk.BinaryRelevance(bntk.NaiveBayes(prior=0.01)),
+    "BR-NB, alpha 0.01": lambda: bntk.BinaryRelevance(bntk.NaiveBayes(prior=0.01, numeric="mdl")),
 }
 IN_TABLE = list(CLASSIFIERS)[:5]
 #: Mean accuracies in percent.
@@ -82,13 +82,13 @@ PUBLISHED = {
 IDENTIFIERS = {"genbase": ["protein"]}
 
 LIKE_MEKA: dict[str, Make] = {
-    "BR-NB": lambda: bntk.BinaryRelevance(bntk.NaiveBayes()),
-    "BR-TAN": lambda: bntk.BinaryRelevance(bntk.TAN()),
-    "CC-NB": lambda: bntk.ClassifierChain(bntk.NaiveBayes()),
-    "CC-TAN": lambda: bntk.ClassifierChain(bntk.TAN()),
-    "BCC-NB": lambda: bntk.BayesianChain(bntk.NaiveBayes()),
-    "BCC-TAN": lambda: bntk.BayesianChain(bntk.TAN()),
-    "LP-NB": lambda: bntk.LabelPowerset(bntk.NaiveBayes()),
+    "BR-NB": lambda: bntk.BinaryRelevance(bntk.NaiveBayes(numeric="mdl")),
+    "BR-TAN": lambda: bntk.BinaryRelevance(bntk.TAN(numeric="mdl")),
+    "CC-NB": lambda: bntk.ClassifierChain(bntk.NaiveBayes(numeric="mdl")),
+    "CC-TAN": lambda: bntk.ClassifierChain(bntk.TAN(numeric="mdl")),
+    "BCC-NB": lambda: bntk.BayesianChain(bntk.NaiveBayes(numeric="mdl")),
+    "BCC-TAN": lambda: bntk.BayesianChain(bntk.TAN(numeric="mdl")),
+    "LP-NB": lambda: bntk.LabelPowerset(bntk.NaiveBayes(numeric="mdl")),
 }
 #: Mean and global accuracy in percent and CPU seconds (learning and predicting) that MEKA 1.9.1 gave with ten folds and
 #: the same kind of cut points; its "Music" is emotions with one row and one feature less. TAN on yeast: two folds only.

@@ -163,11 +163,13 @@ class BayesClassifier(RowReader):
         The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given: in the
         order of ``classes_``, or by label.
     numeric : str or mapping
-        How columns of numbers are modelled. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
-        Irani, ``"width"`` and ``"frequency"`` cut them into ``n_bins`` intervals, ``"category"`` makes each number a
-        state, and ``"bernoulli"`` only distinguishes numbers above zero from others. ``"gaussian"`` and ``"kde"``
-        estimate a density given the class, ``"multinomial"`` treats the columns as counts of words. A mapping chooses
-        for each column, and may give cut points.
+        How columns of numbers are modelled. ``"auto"``: at most ten different whole numbers are states as they are;
+        other numbers are cut as by ``"mdl"``, and where no row has a class as by ``"frequency"``. ``"mdl"`` cuts them
+        into intervals by the supervised method of Fayyad and Irani, ``"width"`` and ``"frequency"`` cut them into
+        ``n_bins`` intervals, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers
+        above zero from others. ``"gaussian"`` and ``"kde"`` estimate a density given the class, ``"multinomial"``
+        treats the columns as counts of words. A mapping chooses for each column, and may give cut points. A
+        :class:`bntk.Table` has states already, which are left as they are.
     n_bins : int
         The number of intervals for ``"width"`` and ``"frequency"``.
     missing : {"marginal", "em", "state"}
@@ -207,7 +209,7 @@ class BayesClassifier(RowReader):
 
     prior: Prior | str | float = 1.0
     class_prior: str | ArrayLike | Mapping[Any, float] = "empirical"
-    numeric: str | Mapping[str, Any] = "mdl"
+    numeric: str | Mapping[str, Any] = "auto"
     n_bins: int = 10
     missing: str = "marginal"
     identifiers: str = "drop"

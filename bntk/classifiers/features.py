@@ -22,18 +22,21 @@ from sklearn.utils.validation import column_or_1d
 
 from bntk.data.class_order import label_column
 from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order, left_out
-from bntk.data.columns import code_column, columns_of_frame, numbers_of
-from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
+from bntk.data.columns import code_column, columns_of, n_rows_of, numbers_of
+from bntk.data.cuts import checked_cuts
+from bntk.data.numbers import (
+    CONTINUOUS,
+    assembled,
+    columns_of_numbers,
+    columns_without_value,
+    cut_points,
+    variables_of,
+    ways_of,
+)
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, plain_state, plain_states
 from bntk.errors import DataError
 
-#: Ways to cut numbers into intervals.
-CUTTING = ("mdl", "width", "frequency")
-#: Ways to leave numbers what they are.
-CONTINUOUS = ("gaussian", "kde", "multinomial")
-
-Column = tuple[str, Any]
 Floats = NDArray[np.float64]
 Codes = NDArray[Any]
 
@@ -103,7 +106,7 @@ class Features:
         classes: NDArray[np.int64],
         n_classes: int,
         weights: Floats | None = None,
-        numeric: str | Mapping[str, Any] = "mdl",
+        numeric: str | Mapping[str, Any] = "auto",
         n_bins: int = 10,
         missing_is_state: bool = False,
         identifiers: str = "drop",
@@ -116,22 +119,18 @@ class Features:
         """
         columns = columns_of(X)
         as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
-        numbers = {} if as_labels else _columns_of_numbers(columns)
-        ways = _ways(numeric, [name for name, _ in columns], numbers)
-        empty = [name for name, own in numbers.items() if len(own) and np.isnan(own[0]) and np.isnan(own).all()]
+        numbers = {} if as_labels else columns_of_numbers(columns)
+        ways = ways_of(numeric, columns, numbers, "mdl" if (classes < n_classes).any() else "frequency")
+        empty = columns_without_value(numbers)
         ways = {name: way for name, way in ways.items() if name not in empty}
-        cuts = _cut_points(ways, numbers, classes, n_classes, weights, n_bins)
+        cuts = cut_points(ways, numbers, classes, n_classes, weights, n_bins)
         continuous = {name: way for name, way in ways.items() if isinstance(way, str) and way in CONTINUOUS}
         modelled = {*cuts, *continuous, *empty}
         coded = [code_column(name, own) for name, own in columns if name not in modelled]
         unused = tuple(left_out(coded, identifiers, empty))
         labels = _table_of([column for column in coded if column.name not in unused])
-        states = dict(zip(labels.names, labels.variables, strict=True)) if labels is not None else {}
-        for name, points in cuts.items():
-            states[name] = Variable.of_intervals(name, points.tolist())
         names = tuple([name for name, _ in columns])
-        seen = tuple([states[name] for name in names if name in states])
-        features = cls(names, seen, frozenset(), cuts, continuous, unused)
+        features = cls(names, variables_of(names, labels, cuts), frozenset(), cuts, continuous, unused)
         rows = features._rows(labels, numbers, len(classes))
         if not missing_is_state:
             return features, rows
@@ -150,23 +149,12 @@ class Features:
                 raise DataError(f"column {name!r} held numbers when the classifier was fitted, but does not now")
         known = [v for v in self.seen if v.name not in self.cuts]
         labels = _table_of([code_column(v.name, columns[v.name]) for v in known], known, unseen)
-        first = next(iter(columns.values()))
-        n_rows = len(first.codes if isinstance(first, CodedColumn) else first)
-        return self._rows(labels, numbers, n_rows)
+        return self._rows(labels, numbers, n_rows_of(next(iter(columns.values()))))
 
     def _rows(self, labels: Table | None, numbers: Mapping[str, Any], n_rows: int) -> Rows:
         kept = np.array([numbers[name] for name in self.continuous], dtype=np.float64)
         kept = kept.reshape(len(self.continuous), n_rows)
-        if labels is not None and not self.cuts:
-            return Rows(self._as_table(labels.codes), kept)
-        codes = np.empty((len(self.variables), n_rows), dtype=code_dtype(self.variables))
-        at = {v.name: i for i, v in enumerate(self.variables)}
-        if self.cuts:
-            cut = code_columns([numbers[name] for name in self.cuts], list(self.cuts.values()), codes.dtype)
-            codes[[at[name] for name in self.cuts]] = cut
-        for name in labels.names if labels is not None else ():
-            codes[at[name]] = labels.column(name)  # type: ignore[union-attr]
-        return Rows(self._as_table(codes), kept)
+        return Rows(self._as_table(assembled(self.variables, labels, numbers, self.cuts, n_rows)), kept)
 
     def _as_table(self, codes: NDArray[Any]) -> Table:
         """A table of codes. The code of a missing cell, one past the last state, is that of the state after it."""
@@ -178,78 +166,6 @@ def _with_missing_state(variable: Variable) -> Variable:
     while label in variable.states:
         label += "_"
     return Variable(variable.name, (*variable.states, label), cuts=variable.cuts)
-
-
-def columns_of(X: Any, names: Sequence[str] | None = None) -> list[Column]:
-    """The names and native columns of X; those of an array are ``x0``, ``x1`` ..., or as given."""
-    if isinstance(X, Table):
-        columns = X.coded_columns()
-    elif isinstance(X, Mapping):
-        columns = [(str(name), column) for name, column in X.items()]
-    elif isinstance(X, np.ndarray):
-        columns = list(zip(names or [f"x{i}" for i in range(X.shape[1])], X.T, strict=True))
-    else:
-        columns = columns_of_frame(X)
-    check_column_names([name for name, _ in columns])
-    return columns
-
-
-def _columns_of_numbers(columns: Sequence[Column]) -> dict[str, Floats]:
-    found = {name: numbers_of(column) for name, column in columns}
-    return {name: column for name, column in found.items() if column is not None}
-
-
-def _ways(numeric: str | Mapping[str, Any], names: Sequence[str], numbers: Mapping[str, Floats]) -> dict[str, Any]:
-    """What to do with each column of numbers: a word, or its cut points."""
-    if isinstance(numeric, Mapping):
-        unknown = [name for name in numeric if name not in names]
-        if unknown:
-            raise DataError(f"numeric names the column {unknown[0]!r}, which X does not have; it has {list(names)}")
-        labelled = [name for name in numeric if name not in numbers]
-        if labelled:
-            raise DataError(f"numeric names the column {labelled[0]!r}, which does not hold numbers")
-        ways = {name: numeric.get(name, "mdl") for name in numbers}
-    else:
-        ways = dict.fromkeys(numbers, numeric)
-    known = (*CUTTING, *CONTINUOUS, "bernoulli", "category")
-    for name, way in ways.items():
-        if isinstance(way, str) and way not in known:
-            raise ValueError(
-                f"numeric={way!r} (column {name!r}) is not known; the choices are {', '.join(known)}, or a mapping of "
-                "column to one of these or to cut points"
-            )
-    return ways
-
-
-def _cut_points(
-    ways: Mapping[str, Any], numbers: Mapping[str, Floats], classes: NDArray[np.int64], n_classes: int,
-    weights: Floats | None, n_bins: int,
-) -> dict[str, Floats]:  # fmt: skip
-    cuts: dict[str, Floats] = {}
-    for way in CUTTING:
-        chosen = [name for name in ways if isinstance(ways[name], str) and ways[name] == way]
-        if chosen:
-            rows = _labelled_rows(classes, n_classes, chosen[0]) if way == "mdl" else slice(None)
-            columns, own = [numbers[name][rows] for name in chosen], None if weights is None else weights[rows]
-            points = learn_cuts(columns, way, classes=classes[rows], weights=own, n_bins=n_bins, n_classes=n_classes)
-            cuts.update(zip(chosen, points, strict=True))
-    for name, way in ways.items():
-        if isinstance(way, str) and way == "bernoulli":
-            cuts[name] = np.zeros(1)  # present or absent
-        elif not isinstance(way, str):
-            cuts[name] = np.unique(np.asarray(way, dtype=np.float64))
-    return {name: cuts[name] for name in numbers if name in cuts}
-
-
-def _labelled_rows(classes: NDArray[np.int64], n_classes: int, column: str) -> Any:
-    """The rows that have a class, for cuts by the class."""
-    known = classes < n_classes
-    if not known.any():
-        raise ValueError(
-            f"numeric='mdl' cuts numbers where the class changes, but no row has a class: for the column {column!r} "
-            "choose numeric='gaussian', 'kde', 'frequency', 'width' or 'category', or give cut points"
-        )
-    return slice(None) if known.all() else known
 
 
 def _table_of(
@@ -351,15 +267,18 @@ def _coded_labels(y: Any) -> tuple[CodedColumn, Callable[[int], Any]]:
     if isinstance(y, Table):
         return label_column("y", y), lambda row: y.take([row]).to_pandas()
     column = y if _is_series(y) else column_or_1d(y, warn=True)
-    if (
-        isinstance(y, (list, tuple))
-        and column.dtype.kind == "U"
-        and {*map(type, y)} != {str}
-        and any(map(is_missing, y))
-    ):
-        column = _as_objects(list(y))  # numpy has made the text "nan" of a missing label
+    if isinstance(y, (list, tuple)) and _is_changed_by_numpy(y, column):
+        column = _as_objects(list(y))
     by_place = column.iloc if hasattr(column, "iloc") else column
     return code_column("y", column), lambda row: by_place[row : row + 1]
+
+
+def _is_changed_by_numpy(y: Sequence[Any], column: NDArray[Any]) -> bool:
+    """Whether an array has made the text "nan" of a missing label, or the number 1 of True."""
+    kinds = {*map(type, y)}
+    if column.dtype.kind == "U":
+        return kinds != {str} and any(map(is_missing, y))
+    return column.dtype.kind in "iuf" and bool in kinds and len(kinds) > 1
 
 
 def _is_series(y: Any) -> bool:

@@ -20,6 +20,7 @@ from bntk.cli.options import (
     add_json,
     add_model_options,
     add_target,
+    add_target_cuts,
     model,
     model_help,
     one_of,
@@ -69,6 +70,7 @@ def _add_options(parser: ArgumentParser) -> None:
     )  # fmt: skip
     add_data_options(parser)
     add_target(parser, required=True)
+    add_target_cuts(parser)
     group = add_model_options(parser)
     group.add_argument("--model", type=model, nargs="+", help="one or several, see above (default tan, or mdbnc)")
     group.add_argument(
@@ -95,7 +97,7 @@ def _run(options: Namespace) -> None:
     documents: list[dict[str, Any]] = []
     results: dict[str, CrossValidation] = {}
     for path in options.data:
-        training = Training(read_data(Namespace(**{**vars(options), "data": path})), options.target)
+        training = Training(read_data(Namespace(**{**vars(options), "data": path})), options.target, options)
         if training.data.source in results:
             raise UsageError(f"DATA names a file twice: {training.data.source}")
         result = _validated(training, options)

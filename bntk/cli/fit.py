@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING
 import bntk
 from bntk._declared import FORMATS
 from bntk.cli.command import Command, Example
-from bntk.cli.inputs import Data, load_structure, read_data, rows_for, shared_columns
-from bntk.cli.options import add_data, add_json, add_output, add_seed, made, one_of, positive, prior, suffixes
+from bntk.cli.inputs import Data, load_structure, read_data, reading, rows_for, shared_columns
+from bntk.cli.options import (
+    add_data,
+    add_json,
+    add_numeric,
+    add_output,
+    add_seed,
+    made,
+    one_of,
+    positive,
+    prior,
+    suffixes,
+)
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
 
 if TYPE_CHECKING:
@@ -35,6 +46,7 @@ def _add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--starts", type=positive, default=1, metavar="N", help="starts of EM; the best is kept (default 1)"
     )
+    add_numeric(parser)
     add_seed(parser)
     add_output(parser, f"the file of the network: {suffixes()}")
     add_json(parser)
@@ -84,7 +96,7 @@ def _fitted(dag: DAG, network: BayesianNetwork | None, data: Data, options: Name
     """The network, and the rows it was learned from; states are those of the network where there is one."""
     if network is None:
         data.require(dag.nodes)
-        rows, variables = data.table(dag.nodes), None
+        rows, variables = data.table(dag.nodes, reading=reading(options)), None
     else:
         there = shared_columns(data, dag.nodes, options.structure)
         rows, variables = rows_for(network, data, there), network.variables

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from bntk.data.numbers import Reading
     from bntk.data.variable import Variable
     from bntk.graph.dag import DAG
     from bntk.network import BayesianNetwork
@@ -74,9 +75,9 @@ class Data:
         """Which cells of a column are there."""
         return ~np.append([is_missing(label) for label in self.columns[name].labels], True)[self._codes(name)]
 
-    def table(self, names: Sequence[str] | None = None) -> Table:
-        """These columns, each value a state."""
-        return Table._from_coded([self.columns[name] for name in names or self.names], None, "missing")
+    def table(self, names: Sequence[str] | None = None, *, reading: Reading) -> Table:
+        """These columns as variables."""
+        return reading.table([(name, self.columns[name]) for name in names or self.names])
 
     def frame(self, names: Sequence[str]) -> pd.DataFrame:
         """These columns as a data frame: numbers as numbers, and labels as they are."""
@@ -162,6 +163,21 @@ def _read_standard_input(settings: dict[str, Any]) -> list[CodedColumn]:
             return read_columns(path, **settings)
         except ParseError as error:
             raise ParseError(error.message, source="standard input", line=error.line, column=error.column) from None
+
+
+def reading(options: Namespace) -> Reading:
+    """How columns become variables where there is no class."""
+    from bntk.data.numbers import N_BINS, WITHOUT_CLASS, Reading
+
+    if options.numeric not in (None, "auto", *WITHOUT_CLASS):
+        raise UsageError(f"--numeric {options.numeric} needs a --target; without one: auto, {', '.join(WITHOUT_CLASS)}")
+    return Reading(options.numeric or "auto", options.bins or N_BINS, advice=_ADVICE)
+
+
+_ADVICE = (
+    "--numeric category makes each number a state, --numeric frequency or width with --bins other intervals, --ignore "
+    "leaves a column out"
+)
 
 
 def are_numbers(states: Iterable[Any]) -> bool:

@@ -13,7 +13,7 @@ from bntk._declared import FORMATS
 from bntk._progress import showing_progress
 from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.info import classifier_text
-from bntk.cli.inputs import Data, check_names, read_data
+from bntk.cli.inputs import check_names, read_data, reading
 from bntk.cli.models import Training, classifiers, describe
 from bntk.cli.options import (
     DEFAULT,
@@ -25,6 +25,7 @@ from bntk.cli.options import (
     add_model_options,
     add_output,
     add_target,
+    add_target_cuts,
     arc,
     made,
     model,
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from bntk.learning.space import Space
     from bntk.network import BayesianNetwork
 
-#: A column with more distinct numbers is no variable as it is.
-MOST_NUMBERS, DEFAULT_BINS = 20, 5
 # That of bntk.learn and bntk.structural_em.
 DEFAULT_SCORE = "bdeu"
 
@@ -49,6 +48,7 @@ DEFAULT_SCORE = "bdeu"
 def _add_options(parser: ArgumentParser) -> None:
     add_data(parser)
     add_target(parser)
+    add_target_cuts(parser)
     group = add_model_options(parser)
     group.add_argument("--model", type=model, help="see above; by default dag, tan with a target, mdbnc with several")
     group.add_argument("--required", metavar="'A->B'", type=arc, nargs="+", help="arcs that must be there; quote them")
@@ -73,7 +73,7 @@ def _run(options: Namespace) -> None:
 
 
 def _learn_classifier(options: Namespace) -> None:
-    training = Training(read_data(options), options.target)
+    training = Training(read_data(options), options.target, options)
     spec = options.model or ModelSpec(DEFAULT_MULTI if training.several else DEFAULT)
     [classifier] = classifiers([spec], options, training)
     started = time.perf_counter()
@@ -106,7 +106,7 @@ def _learn_network(options: Namespace) -> None:
     if spec.options or options.base:
         raise UsageError("options of a model (name:option=value, --base) are for classifiers, with --target")
     data = read_data(options)
-    rows = _with_intervals(data, options)
+    rows = data.table(reading=reading(options))
     if options.missing == "drop":
         rows = _complete(rows, data.source)
     space = _space(spec.name, rows, options)
@@ -187,27 +187,6 @@ def _complete(rows: Table, source: str) -> Table:
     if complete.n_rows < rows.n_rows:
         note(f"{rows.n_rows - complete.n_rows:,} of {rows.n_rows:,} rows have missing values and are left out")
     return complete
-
-
-def _with_intervals(data: Data, options: Namespace) -> Table:
-    """The rows with columns of many numbers cut into intervals, as --numeric says."""
-    bins = options.bins or DEFAULT_BINS
-    limit = MOST_NUMBERS if options.numeric is None else bins
-    many = [name for name in data.names if data.is_numeric(name) and len(data.states(name)) > limit]
-    if not many or options.numeric == "category":
-        return data.table()
-    if options.numeric is None:
-        raise DataError(
-            f"column {many[0]!r} has {len(data.states(many[0])):,} different numbers; --numeric frequency (or width) "
-            f"cuts them into --bins {bins} intervals, --numeric category takes each for a state, --ignore {many[0]} "
-            "leaves the column out"
-        )
-    if options.numeric not in ("width", "frequency"):
-        raise UsageError(f"--numeric {options.numeric} needs a --target; without one: frequency, width, category")
-    numbers = data.frame(many)
-    frame = bntk.Discretizer(options.numeric, n_bins=bins).fit_transform(numbers)
-    cut = {column.name: column for _, column in bntk.Table.from_frame(frame).coded_columns()}
-    return Data(data.source, {**data.columns, **cut}).table()
 
 
 def _space(shape: str, rows: Table, options: Namespace) -> Space:

@@ -31,14 +31,18 @@ SHARED = {
     "base": "estimator",
 }
 
+#: With more different numbers a target looks like a measurement.
+MANY_CLASSES = 20
+
 
 class Training:
     """Rows for classifiers: features X, class labels Y, the rows without a class left out."""
 
-    def __init__(self, data: Data, targets: Sequence[str]) -> None:
+    def __init__(self, data: Data, targets: Sequence[str], options: Namespace) -> None:
         data.require(targets, "column for the target")
         if len(set(targets)) < len(targets):
             raise UsageError(f"--target names a column twice: {', '.join(targets)}")
+        data = _with_cut_targets(data, targets, options)
         for name in targets:
             _refuse_numbers_as_classes(data, name)
         known = _rows_with_classes(data, targets)
@@ -72,13 +76,36 @@ def _rows_with_classes(data: Data, targets: Sequence[str]) -> NDArray[np.bool_]:
     return known
 
 
+def _with_cut_targets(data: Data, targets: Sequence[str], options: Namespace) -> Data:
+    """The data with targets of numbers as intervals, if the options say so."""
+    bins, cuts = options.target_bins, options.target_cuts
+    if bins is None and cuts is None:
+        return data
+    given = [name for name in targets if data.is_numeric(name)]
+    if not given:
+        option = "--target-bins" if cuts is None else "--target-cuts"
+        raise UsageError(f"{option} is for numbers, and {', '.join(targets)} holds labels")
+    from bntk.data.numbers import N_BINS, Reading
+
+    ways = dict.fromkeys(given, "frequency" if cuts is None else list(cuts))
+    table = data.table(given, reading=Reading(ways, bins or N_BINS))
+    return Data(data.source, {**data.columns, **dict(table.coded_columns())})
+
+
 def _refuse_numbers_as_classes(data: Data, name: str) -> None:
     states = data.states(name)
+    if not are_numbers(states):
+        return
     fractions = [s for s in states if isinstance(s, float) and not s.is_integer()]
-    if are_numbers(states) and fractions:
+    if fractions:
         raise DataError(
-            f"the target {name!r} holds numbers such as {fractions[0]:g}; a classifier needs classes: cut the numbers "
-            "into intervals first"
+            f"the target {name!r} holds numbers such as {fractions[0]:g}; a classifier needs classes: --target-bins 3 "
+            "makes three of about equal size, --target-cuts 18,65 those between the numbers given"
+        )
+    if len(states) > MANY_CLASSES:
+        note(
+            f"the target {name!r} has {len(states):,} different numbers, each a class; --target-bins 3 makes three "
+            "classes of about equal size, --target-cuts 18,65 those between the numbers given"
         )
 
 

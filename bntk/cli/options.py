@@ -16,7 +16,7 @@ DEFAULT, DEFAULT_MULTI = "tan", "mdbnc"
 _WIDTH = 100  # of lines of help
 #: Shapes of networks that are learned without a target.
 SHAPES = ("dag", "tree", "forest", "polytree")
-NUMERIC = ("mdl", "width", "frequency", "category", "bernoulli", "gaussian", "kde", "multinomial")
+NUMERIC = ("auto", "mdl", "width", "frequency", "category", "bernoulli", "gaussian", "kde", "multinomial")
 MISSING = ("marginal", "em", "state", "available", "drop")
 
 
@@ -98,10 +98,7 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
     group.add_argument(
         "--prior", type=prior, help="prior of the probabilities: mle, a number for each cell, bdeu:ESS, backoff:ROWS"
     )
-    group.add_argument(
-        "--numeric", type=one_of(NUMERIC), help=f"how columns of numbers are modelled: {_listed(NUMERIC)}"
-    )
-    group.add_argument("--bins", type=positive, metavar="N", help="intervals for --numeric width and frequency")
+    add_numeric(group)
     group.add_argument(
         "--missing", type=one_of(MISSING),
         help="how missing values are treated: marginal, em, state (classifiers); available, drop, em (networks)",
@@ -111,6 +108,27 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
     )
     add_seed(group)
     return group
+
+
+def add_numeric(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """What becomes of columns of numbers."""
+    parser.add_argument(
+        "--numeric", type=one_of(NUMERIC),
+        help=f"how columns of numbers are modelled: {_listed(NUMERIC)} (auto: at most ten whole numbers are states, "
+        "others are cut into intervals)",
+    )  # fmt: skip
+    parser.add_argument("--bins", type=positive, metavar="N", help="intervals for --numeric width and frequency")
+
+
+def add_target_cuts(parser: ArgumentParser) -> None:
+    """What becomes of a class that is a number."""
+    cutting = parser.add_mutually_exclusive_group()
+    cutting.add_argument(
+        "--target-bins", type=positive, metavar="N", help="cut a target of numbers into N classes of about equal size"
+    )
+    cutting.add_argument(
+        "--target-cuts", type=numbers, metavar="NUMBER,...", help="cut a target of numbers here, as 18,65"
+    )
 
 
 def add_seed(parser: ArgumentParser | _ArgumentGroup) -> None:
@@ -236,6 +254,14 @@ def number(text: str) -> float:
     if not math.isfinite(value):
         raise ArgumentTypeError(f"expected a number, got {text!r}")
     return value
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Increasing numbers between commas."""
+    found = tuple(number(part) for part in text.split(","))
+    if list(found) != sorted(set(found)):
+        raise ArgumentTypeError(f"expected increasing numbers between commas, got {text!r}")
+    return found
 
 
 class one_of:  # noqa: N801 - reads as a word where options are declared

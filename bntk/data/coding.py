@@ -145,9 +145,9 @@ def _check_size(name: str, states: Sequence[State], declared: bool = False) -> N
 def too_many_numbers(name: str, n: int) -> DataError:
     """The error for a column of measurements."""
     return DataError(
-        f"column {name!r} holds {n:,} distinct floats, more than the {MOST_FLOATS} that can be states; discretise it "
-        "first, for example with pandas.cut, pandas.qcut or the numeric= option of a classifier; or, if they are whole "
-        'numbers that name something, convert it: .astype("Int64")'
+        f"column {name!r} holds {n:,} distinct floats, more than the {MOST_FLOATS} that can be states; cut them into "
+        "intervals first (bntk.Discretizer), or give a data frame to bntk.learn or a classifier, which cut them "
+        '(numeric=); or, if they are whole numbers that name something, convert the column: .astype("Int64")'
     )
 
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bntk.data.coding import CodedColumn, check_column_names, lacking_columns
-from bntk.data.variable import Variable
+from bntk.data.table import Table
+from bntk.data.variable import Variable, is_missing
 from bntk.errors import DataError
 
 _MOST_OFFSETS = 1024  # whole numbers within so narrow a range are coded by subtraction
@@ -35,6 +36,15 @@ def mapping_columns(columns: Mapping[Any, Any], wanted: Sequence[str] | None = N
 
 
 def _coded(columns: list[tuple[str, Any]], wanted: Sequence[str] | None) -> Iterator[CodedColumn]:
+    coded: list[tuple[str, CodedColumn]] = []
+    for name, column in wanted_columns(columns, wanted):
+        coded.append((name, code_column(name, column)))
+        check_same_length(coded[:1], coded[-1:])
+        yield coded[-1][1]
+
+
+def wanted_columns(columns: Sequence[tuple[str, Any]], wanted: Sequence[str] | None) -> list[tuple[str, Any]]:
+    """These columns in this order, or all; each has a name of its own, and there is at least one."""
     names = [name for name, _ in columns]
     check_column_names(names)
     by_name = dict(columns)
@@ -45,16 +55,37 @@ def _coded(columns: list[tuple[str, Any]], wanted: Sequence[str] | None) -> Iter
         names = list(wanted)
     if not names:
         raise DataError("the data has no columns; at least one is needed")
-    n_rows = -1
-    for name in names:
-        column = code_column(name, by_name[name])
-        if n_rows not in (-1, len(column.codes)):
-            raise DataError(
-                f"column {names[0]!r} has {n_rows:,} rows, but column {name!r} has {len(column.codes):,}; all columns "
-                "need the same number"
-            )
-        n_rows = len(column.codes)
-        yield column
+    return [(name, by_name[name]) for name in names]
+
+
+def check_same_length(first: Sequence[tuple[str, Any]], others: Sequence[tuple[str, Any]]) -> None:
+    """Refuse columns that have not as many rows as the first."""
+    for name, column in first:
+        for other, rest in others:
+            n, m = n_rows_of(column), n_rows_of(rest)
+            if n != m:
+                raise DataError(
+                    f"column {name!r} has {n:,} rows, but column {other!r} has {m:,}; all columns need the same number"
+                )
+
+
+def n_rows_of(column: Any) -> int:
+    """The number of rows of a column."""
+    return len(column.codes if isinstance(column, CodedColumn) else column)
+
+
+def columns_of(data: Any, names: Sequence[str] | None = None) -> list[tuple[str, Any]]:
+    """The names and native columns of data; those of an array are ``x0``, ``x1`` ..., or as given."""
+    if isinstance(data, Table):
+        columns: list[tuple[str, Any]] = list(data.coded_columns())
+    elif isinstance(data, Mapping):
+        columns = [(str(name), column) for name, column in data.items()]
+    elif isinstance(data, np.ndarray):
+        columns = list(zip(names or [f"x{i}" for i in range(data.shape[1])], data.T, strict=True))
+    else:
+        columns = columns_of_frame(data)
+    check_column_names([name for name, _ in columns])
+    return columns
 
 
 def columns_of_frame(frame: Any) -> list[tuple[str, Any]]:
@@ -200,7 +231,21 @@ def _code_any(name: str, series: Any) -> tuple[list[Any], np.ndarray]:
         codes, distinct = pd.factorize(series)
     except (TypeError, NotImplementedError):
         raise nested_values(name, series.iloc[0]) from None
-    return list(distinct), codes
+    labels = list(distinct)
+    if series.dtype == np.dtype(object) and any(type(label) is not str and label in (0, 1) for label in labels):
+        _refuse_mixed_truth_values(name, series)
+    return labels, codes
+
+
+def _refuse_mixed_truth_values(name: str, series: Any) -> None:
+    """Refuse a column with both True and 1, or False and 0: they are equal, so that they would be one state."""
+    for truth in (True, False):
+        equal = [value for value in series if type(value) is not str and not is_missing(value) and value == truth]
+        if len({isinstance(value, (bool, np.bool_)) for value in equal}) > 1:
+            raise DataError(
+                f"column {name!r} holds both {truth} and {int(truth)}, which are equal in Python and would be one "
+                'state: write them as text, such as "True" and "1", or use one of the two'
+            )
 
 
 def _as_series(name: str, column: Any) -> Any:

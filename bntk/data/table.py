@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bntk.data.coding import CodedColumn
+    from bntk.data.numbers import Reading
 
 Unseen = Literal["missing", "error"]
 
@@ -503,6 +504,8 @@ def as_table(
     *,
     only: Iterable[str] | None = None,
     require_rows: bool = False,
+    reading: Reading | None = None,
+    weights: Any = None,
 ) -> Table:
     """Data of any kind as a table. All functions that learn or predict take their data through it.
 
@@ -518,6 +521,10 @@ def as_table(
         Without ``variables``: the columns to code, in this order; the others are not read.
     require_rows : bool
         Refuse data without rows.
+    reading : Reading, optional
+        Without ``variables``: how columns of numbers become states. By default each number is one.
+    weights : array_like, optional
+        With ``reading``: one number per row, for cuts by the number of rows.
 
     Examples
     --------
@@ -526,8 +533,12 @@ def as_table(
     """
     variables = None if variables is None else tuple(variables)
     only = None if only is None else list(only)
-    if isinstance(data, Table):
+    if isinstance(data, Table) and (variables is not None or reading is None or reading.leaves_tables):
         table = _select(data, only) if variables is None else data.recode(variables, unseen)
+    elif variables is None and reading is not None and not isinstance(data, np.ndarray):
+        from bntk.data.columns import columns_of, wanted_columns
+
+        table = reading.table(wanted_columns(columns_of(data), only), weights)
     elif isinstance(data, Mapping):
         table = Table.from_columns(data, variables, unseen, only=only)
     elif isinstance(data, np.ndarray):

@@ -37,7 +37,7 @@ def digest(*parts: Any) -> str:
 
 def data_digest(data: Any) -> str:
     """The digest of rows: names, types and values of columns, for all kinds of data that classifiers take."""
-    from bntk.classifiers.features import columns_of
+    from bntk.data.columns import columns_of
 
     if isinstance(data, np.ndarray) and data.dtype != object:
         return digest(data)

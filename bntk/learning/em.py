@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
+from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, as_table, column_names
 from bntk.data.variable import Variable, names_of
 from bntk.errors import DataError
@@ -106,6 +107,8 @@ def fit_em(
     progress: bool = False,
     variables: Sequence[Variable] | None = None,
     weights: ArrayLike | None = None,
+    numeric: str | Mapping[str, Any] = "auto",
+    n_bins: int = N_BINS,
     max_entries: int = MAX_TABLE_ENTRIES,
 ) -> BayesianNetwork:
     """Estimate the parameters of a network from rows with missing values, by expectation maximisation.
@@ -149,6 +152,15 @@ def fit_em(
         Variables with all their states. One without a column in the data is hidden: missing in every row.
     weights : array_like of shape (n_rows,), optional
         One non-negative number per row.
+    numeric : str or mapping
+        What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
+        are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
+        warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
+        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
+        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
+        already, and ``"auto"`` leaves them as they are.
+    n_bins : int
+        The number of intervals.
     max_entries : int
         A table with more entries, or tables that have more together, are refused before they are allocated.
 
@@ -181,7 +193,7 @@ def fit_em(
     dag = DAG.parse(dag) if isinstance(dag, str) else dag
     if max_iter < 1 or n_starts < 1:
         raise ValueError(f"max_iter and n_starts must be at least 1, not {max_iter} and {n_starts}")
-    table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights)
+    table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights, Reading(numeric, n_bins))
     rule = as_prior(prior).for_variables(table.variables)
     rows = IncompleteRows(dag, table, row_weights, rule, max_entries)
     starts = _starts(rows, start, 1 if rows.is_complete else n_starts, seed)
@@ -202,7 +214,11 @@ def hidden_names(names: Sequence[str], data: Any, variables: Sequence[Variable] 
 
 
 def incomplete_table(
-    names: Sequence[str], data: Any, variables: Sequence[Variable] | None, weights: ArrayLike | None
+    names: Sequence[str],
+    data: Any,
+    variables: Sequence[Variable] | None,
+    weights: ArrayLike | None,
+    reading: Reading,
 ) -> tuple[Table, Floats | None, list[str]]:
     """The columns of these names as a table, weights, and the hidden variables, whose cells are all missing."""
     if isinstance(data, Counter):
@@ -213,21 +229,25 @@ def incomplete_table(
     hidden = hidden_names(names, data, variables)
     declared = {variable.name: variable for variable in variables or ()}
     seen = [name for name in names if name not in hidden]
-    if all(name in declared for name in seen):
-        table = as_table(data, variables=[declared[name] for name in seen], require_rows=True)
-    else:
-        table = as_table(data, only=seen, require_rows=True)
-        table = table.recode([declared.get(variable.name, variable) for variable in table.variables])
+    known, others = [n for n in seen if n in declared], [n for n in seen if n not in declared]
+    tables = []
+    if known:
+        tables.append(as_table(data, variables=[declared[name] for name in known], require_rows=True))
+    if others:
+        tables.append(as_table(data, only=others, require_rows=True, reading=reading, weights=weights))
+    table = _joined(tables, names, [declared[name] for name in hidden])
     checked = None if weights is None else TableCounter(table, np.asarray(weights)).weights
-    return _with_hidden(table, names, [declared[name] for name in hidden]), checked, hidden
+    return table, checked, hidden
 
 
-def _with_hidden(table: Table, names: Sequence[str], hidden: Sequence[Variable]) -> Table:
-    if not hidden:
-        return table
-    variables = {variable.name: variable for variable in (*table.variables, *hidden)}
-    columns = {name: table.column(name) for name in table.names}
-    columns |= {variable.name: np.full(table.n_rows, variable.n_states) for variable in hidden}
+def _joined(tables: Sequence[Table], names: Sequence[str], hidden: Sequence[Variable]) -> Table:
+    """The columns of tables side by side, with hidden variables, whose cells are all missing, by these names."""
+    if len(tables) == 1 and not hidden:
+        return as_table(tables[0], only=names)
+    variables = {variable.name: variable for table in tables for variable in table.variables}
+    variables |= {variable.name: variable for variable in hidden}
+    columns = {name: table.column(name) for table in tables for name in table.names}
+    columns |= {variable.name: np.full(tables[0].n_rows, variable.n_states) for variable in hidden}
     return Table.from_codes(np.array([columns[name] for name in names]), [variables[name] for name in names])
 
 

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from bntk._progress import SHOWN
 from bntk.cpt import search_limit
+from bntk.data.numbers import N_BINS, Reading, warn_of_many_numbers
+from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states
 from bntk.errors import BntkWarning, DataError, SpaceError
 from bntk.graph.dag import DAG
@@ -44,6 +46,9 @@ def learn(
     *,
     variables: Sequence[Variable] | None = None,
     weights: ArrayLike | None = None,
+    numeric: str | Mapping[str, Any] = "auto",
+    n_bins: int = N_BINS,
+    identifiers: str = "drop",
     start: DAG | str | None = None,
     seed: int = 0,
     progress: bool = False,
@@ -79,6 +84,19 @@ def learn(
         Variables with all their states, where the data may not show all of them.
     weights : array_like of shape (n_rows,), optional
         One non-negative number per row.
+    numeric : str or mapping
+        What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
+        are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
+        warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
+        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
+        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
+        already, and ``"auto"`` leaves them as they are.
+    n_bins : int
+        The number of intervals.
+    identifiers : {"drop", "keep"}
+        Without a ``space``, what becomes of columns of a data frame or mapping that identify rows rather than describe
+        them: labels (not numbers) with more states than half their rows with a value, from 20 rows on, dates and times,
+        and columns without a value. ``"drop"`` leaves them out, and names them in one warning.
     start : DAG or str, optional
         The structure that the search begins with; by default the smallest legal one.
     seed : int
@@ -104,7 +122,7 @@ def learn(
     cloudy -> sprinkler; cloudy -> rain -> wet <- sprinkler
     """
     rule = score if isinstance(score, Score) else scores.by_name(score)
-    counter, space = _counter_and_space(data, weights, variables, space)
+    counter, space = _counter_and_space(data, weights, variables, space, Reading(numeric, n_bins, identifiers))
     rule = rule.for_variables(counter.variables)
     found = _search(counter, rule, space, search, start, seed, progress)
     network = fit(found.dag, counter, default_prior(rule) if prior is None else prior)
@@ -119,6 +137,9 @@ def learn_structure(
     *,
     variables: Sequence[Variable] | None = None,
     weights: ArrayLike | None = None,
+    numeric: str | Mapping[str, Any] = "auto",
+    n_bins: int = N_BINS,
+    identifiers: str = "drop",
     start: DAG | str | None = None,
     seed: int = 0,
     progress: bool = False,
@@ -140,6 +161,19 @@ def learn_structure(
         Variables with all their states, where the data may not show all of them.
     weights : array_like of shape (n_rows,), optional
         One non-negative number per row.
+    numeric : str or mapping
+        What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
+        are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
+        warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
+        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
+        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
+        already, and ``"auto"`` leaves them as they are.
+    n_bins : int
+        The number of intervals.
+    identifiers : {"drop", "keep"}
+        Without a ``space``, what becomes of columns of a data frame or mapping that identify rows rather than describe
+        them: labels (not numbers) with more states than half their rows with a value, from 20 rows on, dates and times,
+        and columns without a value. ``"drop"`` leaves them out, and names them in one warning.
     start : DAG or str, optional
         The structure that the search begins with; by default the smallest legal one.
     seed : int
@@ -159,7 +193,7 @@ def learn_structure(
     >>> found.trace_frame()["score"].is_monotonic_increasing
     True
     """
-    counter, space = _counter_and_space(data, weights, variables, space)
+    counter, space = _counter_and_space(data, weights, variables, space, Reading(numeric, n_bins, identifiers))
     return _search(
         counter, score if isinstance(score, Score) else scores.by_name(score), space, search, start, seed, progress
     )
@@ -189,10 +223,16 @@ def default_prior(score: Score) -> Prior:
 
 
 def _counter_and_space(
-    data: Any, weights: ArrayLike | None, variables: Sequence[Variable] | None, space: Space | None
+    data: Any, weights: ArrayLike | None, variables: Sequence[Variable] | None, space: Space | None, reading: Reading
 ) -> tuple[Counter, Space]:
     """A counter and a space over the same variables in the same order."""
-    counter = as_counter(data, variables=variables, weights=weights, require_rows=True)
+    only = None
+    if space is not None:  # which names the columns that are wanted
+        reading = replace(reading, identifiers="keep")
+        only = space.nodes if variables is None and not isinstance(data, Counter) else None
+    counter = as_counter(data, variables=variables, weights=weights, only=only, require_rows=True, reading=reading)
+    if isinstance(data, Table) and reading.numeric == "auto":
+        warn_of_many_numbers(data)
     if space is None:
         return counter, spaces.dag(counter.names)
     return _select(counter, space.nodes), space

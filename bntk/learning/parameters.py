@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES, check_table_size
+from bntk.data.numbers import N_BINS, Reading
 from bntk.data.variable import Variable, names_of
 from bntk.errors import NetworkError
 from bntk.graph.dag import DAG
@@ -25,6 +26,8 @@ def fit(
     *,
     weights: ArrayLike | None = None,
     variables: Sequence[Variable] | None = None,
+    numeric: str | Mapping[str, Any] = "auto",
+    n_bins: int = N_BINS,
     missing: str = "auto",
     max_entries: int = MAX_TABLE_ENTRIES,
 ) -> BayesianNetwork:
@@ -52,6 +55,15 @@ def fit(
         One non-negative number per row.
     variables : sequence of Variable, optional
         Declared states, where the data may not show all of them.
+    numeric : str or mapping
+        What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
+        are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
+        warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
+        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
+        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
+        already, and ``"auto"`` leaves them as they are.
+    n_bins : int
+        The number of intervals.
     missing : {"auto", "available", "em"}
         ``"available"``: each family is estimated from the rows that are complete in it, which is fast and exact to
         update; right when cells are missing completely at random. ``"em"``: every observed cell is used, by
@@ -73,8 +85,12 @@ def fit(
     if _needs_em(missing, dag, data, variables):
         from bntk.learning.em import fit_em
 
-        return fit_em(dag, data, prior, weights=weights, variables=variables, max_entries=max_entries)
-    counter = as_counter(data, variables=variables, weights=weights, only=dag.nodes)
+        return fit_em(
+            dag, data, prior, weights=weights, variables=variables, numeric=numeric, n_bins=n_bins,
+            max_entries=max_entries,
+        )  # fmt: skip
+    reading = Reading(numeric, n_bins)
+    counter = as_counter(data, variables=variables, weights=weights, only=dag.nodes, reading=reading)
     rule = as_prior(prior).for_variables(counter.variables)
     families = sized_families(dag, counter.variables, max_entries)
     wanted = [*families, *rule.needed(families)]

@@ -13,13 +13,14 @@ Discovery and Data Mining, 153-180. AAAI Press.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk._progress import progress_bar
+from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, column_names
 from bntk.data.variable import Variable
 from bntk.errors import DataError
@@ -97,6 +98,9 @@ def structural_em(
     max_completions: int = 256,
     variables: Sequence[Variable] | None = None,
     weights: ArrayLike | None = None,
+    numeric: str | Mapping[str, Any] = "auto",
+    n_bins: int = N_BINS,
+    identifiers: str = "drop",
     seed: int = 0,
     progress: bool = False,
 ) -> BayesianNetwork:
@@ -144,6 +148,19 @@ def structural_em(
         others, as no round would add its first arc.
     weights : array_like of shape (n_rows,), optional
         One non-negative number per row.
+    numeric : str or mapping
+        What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
+        are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
+        warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
+        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
+        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
+        already, and ``"auto"`` leaves them as they are.
+    n_bins : int
+        The number of intervals.
+    identifiers : {"drop", "keep"}
+        Without a ``space``, what becomes of columns of a data frame or mapping that identify rows rather than describe
+        them: labels (not numbers) with more states than half their rows with a value, from 20 rows on, dates and times,
+        and columns without a value. ``"drop"`` leaves them out, and names them in one warning.
     seed : int
         Seed of random choices; the same seed gives the same network.
     progress : bool
@@ -172,9 +189,10 @@ def structural_em(
         raise ValueError(f"structural EM needs a score that is a sum over families; {rule!r} is none")
     if method not in ("soft", "hard"):
         raise ValueError(f"method must be 'soft' or 'hard', not {method!r}")
-    names = _names(data, variables) if space is None else space.nodes
+    reading = Reading(numeric, n_bins, identifiers)
+    names = _names(data, variables, reading) if space is None else space.nodes
     space = spaces.dag(names) if space is None else space
-    table, row_weights, hidden = incomplete_table(names, data, variables, weights)
+    table, row_weights, hidden = incomplete_table(names, data, variables, weights, replace(reading, identifiers="keep"))
     first, rule = _first(space, start, hidden), rule.for_variables(table.variables)
     estimates = as_prior(default_prior(rule) if prior is None else prior).for_variables(table.variables)
     task = _Task(table, row_weights, rule, space, estimates, tolerance, seed)
@@ -190,10 +208,11 @@ def structural_em(
 # ---- what users may give -----------------------------------------------------------------------------------------
 
 
-def _names(data: Any, variables: Sequence[Variable] | None) -> list[str]:
-    """The columns of the data, and the declared variables that have none."""
+def _names(data: Any, variables: Sequence[Variable] | None, reading: Reading) -> list[str]:
+    """The columns of the data that are used, and the declared variables that have none."""
     declared = [variable.name for variable in variables or ()]
-    columns = column_names(data) or []
+    unused = reading.unused(data, but=declared)
+    columns = [name for name in column_names(data) or [] if name not in unused]
     return [*columns, *(name for name in declared if name not in columns)]
 
 

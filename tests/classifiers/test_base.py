@@ -268,7 +268,7 @@ def test_n_jobs_changes_nothing() -> None:
     ("change", "message"),
     [
         ({"numeric": "median"}, "numeric='median'"),
-        ({"numeric": {"height": "mdl"}}, "numeric names the column 'height', which X does not have"),
+        ({"numeric": {"height": "mdl"}}, "numeric names the column 'height', which the data has not"),
         ({"numeric": {"sky": "mdl"}}, "numeric names the column 'sky', which does not hold numbers"),
         ({"missing": "drop"}, "missing must be"),
         ({"prior": "flat"}, "prior='flat' is not known"),

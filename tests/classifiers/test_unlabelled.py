@@ -746,7 +746,12 @@ def test_partial_fit_refuses_rows_without_a_label() -> None:
 def test_what_em_cannot_do_is_named() -> None:
     frame, shown, _ = small_rows(1)
     frame["number"] = np.arange(60.0)
-    refused(bntk.NaiveBayes(n_classes=2), frame, None, "numeric='mdl' cuts numbers .* for the column 'number' choose")
+    refused(
+        bntk.NaiveBayes(n_classes=2, numeric="mdl"),
+        frame,
+        None,
+        "numeric='mdl' cuts numbers .* for the column 'number' choose",
+    )
     refused(bntk.NaiveBayes(class_prior=[1, 0]), frame, shown, "class_prior gives the class 1 the probability 0")
     refused(
         bntk.BayesNetClassifier(structure="f0 -> class", class_prior="uniform"), frame, shown, "a class with parents"

@@ -115,7 +115,6 @@ BAD = [
     ("learn asia.csv --required smoke-lung", 2, "a->b"),
     ("learn asia.csv --required 'smoke->lugn'", 1, "did you mean 'lung'"),
     ("learn asia.csv --required 'smoke->lung' 'lung->smoke'", 1, "smoke"),
-    ("learn measured.csv", 1, "--numeric"),
     ("learn measured.csv --numeric mdl", 2, "--target"),
     ("learn measured.csv --target weight", 1, "weight"),
     ("learn one.csv --target c", 1, "one class"),

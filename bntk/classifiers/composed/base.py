@@ -14,10 +14,10 @@ from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, _n_rows
 from bntk.classifiers.composed.inputs import Floats, Inputs, read_inputs
 from bntk.classifiers.composed.links import ChainLink, LinkMaker
-from bntk.classifiers.features import columns_of
 from bntk.classifiers.multidim.base import MultiTargetClassifier
 from bntk.classifiers.naive import NaiveBayes
 from bntk.data.coding import check_column_names
+from bntk.data.columns import columns_of
 from bntk.data.labels import Labels, read_labels
 from bntk.data.table import Table
 from bntk.errors import DataError

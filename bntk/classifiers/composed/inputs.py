@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.classifiers.base import BayesClassifier, _n_rows, _rows_of
-from bntk.classifiers.features import columns_of
-from bntk.data.columns import numbers_of
+from bntk.data.columns import columns_of, numbers_of
 from bntk.data.table import Table, code_dtype
 from bntk.data.variable import Variable
 

@@ -19,11 +19,13 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from bntk._threads import using_threads
 from bntk.classifiers.base import RowReader, _n_rows
-from bntk.classifiers.features import CONTINUOUS, Features, _columns_of_numbers, columns_of
+from bntk.classifiers.features import Features
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.cpt import search_limit
+from bntk.data.columns import columns_of
 from bntk.data.cuts import joint_cuts
 from bntk.data.labels import Labels, read_labels
+from bntk.data.numbers import CONTINUOUS, columns_of_numbers, ways_of
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
@@ -141,10 +143,11 @@ class MultiBayesClassifier(MultiTargetClassifier):
         For the parameters: a number is the Dirichlet alpha of every cell of every table. With ``"backoff"``, tables
         with features as parents are shrunk towards those given the classes alone, see :class:`bntk.priors.Backoff`.
     numeric : str or mapping
-        How columns of numbers are modelled. ``"mdl"`` cuts them into intervals by the supervised method of Fayyad and
-        Irani, with the cuts of all class variables together; ``"width"`` and ``"frequency"`` cut them into ``n_bins``
-        intervals, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above zero
-        from others. A mapping chooses for each column, and may give cut points.
+        How columns of numbers are modelled. ``"auto"``: at most ten different whole numbers are states as they are;
+        other numbers are cut as by ``"mdl"``, the supervised method of Fayyad and Irani, with the cuts of all class
+        variables together; ``"width"`` and ``"frequency"`` cut them into ``n_bins`` intervals, ``"category"`` makes
+        each number a state, and ``"bernoulli"`` only distinguishes numbers above zero from others. A mapping chooses
+        for each column, and may give cut points. A :class:`bntk.Table` has states already, which are left as they are.
     n_bins : int
         The number of intervals for ``"width"`` and ``"frequency"``.
     missing : {"marginal", "state"}
@@ -181,7 +184,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
 
     loss: str = "hamming"
     prior: Prior | str | float = 1.0
-    numeric: str | Mapping[str, Any] = "mdl"
+    numeric: str | Mapping[str, Any] = "auto"
     n_bins: int = 10
     missing: str = "marginal"
     identifiers: str = "drop"
@@ -323,16 +326,17 @@ class MultiBayesClassifier(MultiTargetClassifier):
 
 def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:
     """``numeric`` with the cut points of ``"mdl"`` in place of that word: those of each class variable, together."""
-    ways = list(numeric.values()) if isinstance(numeric, Mapping) else [numeric]
-    kept = [way for way in ways if isinstance(way, str) and way in CONTINUOUS]
+    asked = list(numeric.values()) if isinstance(numeric, Mapping) else [numeric]
+    kept = [way for way in asked if isinstance(way, str) and way in CONTINUOUS]
     if kept:
         raise ValueError(f"numeric={kept[0]!r} is for one class variable; cut the numbers into intervals here")
-    if isinstance(X, Table) or (isinstance(numeric, str) and numeric != "mdl"):
+    if isinstance(X, Table) or (isinstance(numeric, str) and numeric not in ("auto", "mdl")):
         return numeric
-    numbers = _columns_of_numbers(columns_of(X))
-    chosen = dict(numeric) if isinstance(numeric, Mapping) else {}
-    names = [name for name in numbers if isinstance(chosen.get(name, "mdl"), str) and chosen.get(name, "mdl") == "mdl"]
+    columns = columns_of(X)
+    numbers = columns_of_numbers(columns)
+    ways = ways_of(numeric, columns, numbers)
+    names = [name for name, way in ways.items() if isinstance(way, str) and way == "mdl"]
     if not names:
-        return chosen
+        return ways
     cuts = joint_cuts([numbers[name] for name in names], codes, labels.cards, weights)
-    return {**chosen, **dict(zip(names, cuts, strict=True))}
+    return {**ways, **dict(zip(names, cuts, strict=True))}

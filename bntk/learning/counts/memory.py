@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bntk.data.coding import lacking_columns
+from bntk.data.numbers import Reading
 from bntk.data.table import Table, as_table
 from bntk.data.variable import Variable
 from bntk.data.weights import checked_weights
@@ -81,6 +82,7 @@ def as_counter(
     weights: ArrayLike | None = None,
     only: Collection[str] | None = None,
     require_rows: bool = False,
+    reading: Reading | None = None,
 ) -> Counter:
     """A counter of data of any kind.
 
@@ -96,6 +98,8 @@ def as_counter(
         The columns that are needed; others are not read.
     require_rows : bool
         Refuse data without rows.
+    reading : Reading, optional
+        Without ``variables``: how columns of numbers become states. By default each number is one.
 
     Examples
     --------
@@ -107,7 +111,9 @@ def as_counter(
             raise DataError("a Counter has its weights and variables already; give them where it is made")
         counter = data
     else:
-        table = as_table(data, variables=variables, only=only, require_rows=require_rows)
+        table = as_table(
+            data, variables=variables, only=only, require_rows=require_rows, reading=reading, weights=weights
+        )
         counter = TableCounter(table, None if weights is None else np.asarray(weights))
     absent = [name for name in only or () if name not in counter._positions]
     if absent:

@@ -6,9 +6,11 @@ are its scores: nothing else lists them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bntk._declared import SCORES
+from bntk.data.numbers import N_BINS, Reading
 from bntk.graph.dag import DAG
 from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import Evaluator, Score, by_name
@@ -61,7 +63,14 @@ __all__ = [
 ]
 
 
-def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
+def score(
+    dag: DAG | str,
+    data: Any,
+    score: str | Score = "bdeu",
+    *,
+    numeric: str | Mapping[str, Any] = "auto",
+    n_bins: int = N_BINS,
+) -> float:
     """The score of a structure on data.
 
     Parameters
@@ -72,6 +81,15 @@ def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
         Must have a column for each node; others are ignored.
     score : str or Score
         A name such as ``"bdeu"`` or ``"bic"``, or an object such as ``bntk.scores.BDeu(10)``.
+    numeric : str or mapping
+        What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
+        are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
+        warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
+        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
+        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
+        already, and ``"auto"`` leaves them as they are.
+    n_bins : int
+        The number of intervals.
 
     Examples
     --------
@@ -79,13 +97,20 @@ def score(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> float:
     >>> round(score("rain -> wet", data, "bic"), 4), round(score("wet -> rain", data, "bic"), 4)
     (-6.2383, -6.2383)
     """
-    nodes, evaluator = _evaluator(dag, data, by_name(score))
+    nodes, evaluator = _evaluator(dag, data, by_name(score), Reading(numeric, n_bins))
     if isinstance(evaluator, FamilyEvaluator):
         return float(evaluator.locals([(node, evaluator.parents[node]) for node in nodes]).sum())
     return evaluator.total()
 
 
-def score_by_node(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> dict[str, float]:
+def score_by_node(
+    dag: DAG | str,
+    data: Any,
+    score: str | Score = "bdeu",
+    *,
+    numeric: str | Mapping[str, Any] = "auto",
+    n_bins: int = N_BINS,
+) -> dict[str, float]:
     """The score of each node given its parents, for scores that are sums over families; see :func:`score`.
 
     Examples
@@ -94,16 +119,16 @@ def score_by_node(dag: DAG | str, data: Any, score: str | Score = "bdeu") -> dic
     >>> {name: round(value, 4) for name, value in score_by_node("rain -> wet", data, "k2").items()}
     {'rain': -3.4012, 'wet': -2.8904}
     """
-    nodes, evaluator = _evaluator(dag, data, by_name(score))
+    nodes, evaluator = _evaluator(dag, data, by_name(score), Reading(numeric, n_bins))
     if not isinstance(evaluator, FamilyEvaluator):
         raise TypeError(f"{score!r} is not a sum over families, so that no node has a score of its own")
     values = evaluator.locals([(node, evaluator.parents[node]) for node in nodes])
     return {evaluator.names[node]: value for node, value in zip(nodes, values.tolist(), strict=True)}
 
 
-def _evaluator(dag: DAG | str, data: Any, score: Score) -> tuple[list[int], Evaluator]:
+def _evaluator(dag: DAG | str, data: Any, score: Score, reading: Reading) -> tuple[list[int], Evaluator]:
     """An evaluator that holds the structure, and the positions of its nodes among the variables of the data."""
     dag = DAG.parse(dag) if isinstance(dag, str) else dag
-    counter = as_counter(data, only=dag.nodes)
+    counter = as_counter(data, only=dag.nodes, reading=reading)
     nodes = [counter.names.index(name) for name in dag.nodes]
     return nodes, score.evaluator(counter, DAG(counter.names, dag.arcs))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from bntk.data.numbers import Reading
 from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import by_name
 from bntk.learning.scores.decomposable import DecomposableScore
@@ -66,6 +67,7 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
     ----------
     score : DecomposableScore or str
     data : Table, data frame, mapping of columns, or Counter
+        Columns of numbers in a data frame are read as :func:`bntk.learn` reads them; a Table is taken as it is.
     child : str
     parents : str or iterable of str
         One parent, or several.
@@ -85,7 +87,7 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
     if not isinstance(rule, DecomposableScore):
         raise TypeError(f"only scores that are sums over families can be explained by family, not {rule!r}")
     chosen = (parents,) if isinstance(parents, str) else tuple(parents)
-    counter = as_counter(data, only=[*chosen, child])
+    counter = as_counter(data, only=[*chosen, child], reading=Reading())
     (table,) = counter.compact([(*chosen, child)])
     n = counter.total_weight
     fit, penalty = rule.terms(table.counts, float(table.q), n)

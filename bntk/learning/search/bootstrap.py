@@ -11,7 +11,7 @@ Artificial Intelligence in Medicine 57, 207-217.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._progress import progress_bar
+from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import as_table
 from bntk.data.variable import Variable
 from bntk.graph.dag import DAG
@@ -163,6 +164,9 @@ def bootstrap_strengths(
     n: int = 100,
     cpdag: bool = True,
     variables: Sequence[Variable] | None = None,
+    numeric: str | Mapping[str, Any] = "auto",
+    n_bins: int = N_BINS,
+    identifiers: str = "drop",
     seed: int = 0,
     progress: bool = False,
 ) -> ArcStrengths:
@@ -188,6 +192,19 @@ def bootstrap_strengths(
         distinguish these directions would otherwise seem certain of one of them.
     variables : sequence of Variable, optional
         Variables with all their states, where the data may not show all of them.
+    numeric : str or mapping
+        What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
+        are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
+        warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
+        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
+        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
+        already, and ``"auto"`` leaves them as they are.
+    n_bins : int
+        The number of intervals.
+    identifiers : {"drop", "keep"}
+        Without a ``space``, what becomes of columns of a data frame or mapping that identify rows rather than describe
+        them: labels (not numbers) with more states than half their rows with a value, from 20 rows on, dates and times,
+        and columns without a value. ``"drop"`` leaves them out, and names them in one warning.
     seed : int
         Seed of the resamples; the same seed gives the same strengths.
     progress : bool
@@ -207,7 +224,8 @@ def bootstrap_strengths(
     """
     if n < 1:
         raise ValueError(f"the number of resamples must be at least 1, not {n}")
-    table = as_table(data, variables=variables, require_rows=True)
+    reading = Reading(numeric, n_bins, identifiers if space is None else "keep")
+    table = as_table(data, variables=variables, require_rows=True, reading=reading)
     resamples: Iterable[NDArray[np.float64]] = (row_weights(table.n_rows, seed, k) for k in range(n))
     shown = progress_bar(progress, resamples, total=n, desc="bootstrap")
     counters = (TableCounter(table, weights) for weights in shown)

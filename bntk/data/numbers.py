@@ -1,0 +1,320 @@
+"""Columns of numbers: the one rule by which they become states, in learning, in classifiers and in the command.
+
+The rule, ``numeric="auto"``: a column of at most ten different whole numbers has these as its states, because such
+numbers are codes of categories or small counts; where rows are so few that it has more numbers than half its rows, only
+if they are 0, 1, 2 ... or 1, 2, 3 ... without gaps. Any other column of numbers is cut into intervals: where the class
+changes (MDL) if rows have a class, else into ``n_bins`` intervals with about the same number of rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.data.coding import IDENTIFIERS, caller_level, left_out
+from bntk.data.columns import check_same_length, code_column, columns_of, n_rows_of, numbers_of
+from bntk.data.cuts import code_columns, learn_cuts
+from bntk.data.table import Table, code_dtype
+from bntk.data.variable import Variable, is_missing
+from bntk.data.weights import checked_weights
+from bntk.errors import ColumnWarning, DataError
+
+Column = tuple[str, Any]
+Floats = NDArray[np.float64]
+
+#: Ways to cut numbers into intervals.
+CUTTING = ("mdl", "width", "frequency")
+#: Ways to leave numbers what they are.
+CONTINUOUS = ("gaussian", "kde", "multinomial")
+#: All ways but the rule itself.
+WAYS = (*CUTTING, *CONTINUOUS, "bernoulli", "category")
+#: Those for rows without a class.
+WITHOUT_CLASS = ("width", "frequency", "bernoulli", "category")
+
+#: As many different whole numbers are states as they are.
+MOST_WHOLE = 10
+#: More states of a table that are numbers look like measurements.
+MANY_NUMBERS = 50
+#: The intervals of a column where there is no class.
+N_BINS = 5
+
+ADVICE = (
+    'numeric="category" makes each number a state, numeric="frequency" or "width" with n_bins= other intervals, and '
+    "numeric={column: [cut points]} those that you know"
+)
+
+_EXACT = 2.0**53  # whole numbers up to here are floats
+_GLANCE = 1000  # rows that show for most columns that they have many numbers
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of a data frame become variables for learning without a class.
+
+    Attributes
+    ----------
+    numeric : str or mapping
+        What becomes of columns of numbers: ``"auto"`` (see :mod:`bntk.data.numbers`), ``"frequency"``, ``"width"``,
+        ``"bernoulli"``, ``"category"``, or for single columns one of these or cut points.
+    n_bins : int
+        The number of intervals.
+    identifiers : {"drop", "keep"}
+        What becomes of columns that identify rows, of dates, and of columns without a value.
+    advice : str
+        How to choose something else, for the warning about columns that are cut.
+    """
+
+    numeric: str | Mapping[str, Any] = "auto"
+    n_bins: int = N_BINS
+    identifiers: str = "keep"
+    advice: str = ADVICE
+
+    def __post_init__(self) -> None:
+        if self.identifiers not in IDENTIFIERS:
+            raise ValueError(f"identifiers must be 'drop' or 'keep', not {self.identifiers!r}")
+
+    @property
+    def leaves_tables(self) -> bool:
+        """Whether the states of a :class:`Table` are left as they are, unless ``numeric`` asks for something else."""
+        return isinstance(self.numeric, str) and self.numeric in ("auto", "category")
+
+    def table(self, columns: Sequence[Column], weights: Any = None) -> Table:
+        """The columns, coded; what was cut or left out without being asked for is named in a warning."""
+        names = [name for name, _ in columns]
+        check_same_length(columns[:1], columns[1:])
+        numbers = columns_of_numbers(columns)
+        ways = ways_of(self.numeric, columns, numbers, "frequency", WITHOUT_CLASS)
+        empty = columns_without_value(numbers)
+        ways = {name: way for name, way in ways.items() if name not in empty}
+        own = None if weights is None else checked_weights(weights, n_rows_of(columns[0][1]))
+        cuts = cut_points(ways, numbers, weights=own, n_bins=self.n_bins)
+        coded = [code_column(name, column) for name, column in columns if name not in cuts]
+        unused = left_out(coded) if self.identifiers == "drop" else []
+        kept = [column for column in coded if column.name not in unused]
+        if not kept and not cuts:
+            raise DataError(f"none of the columns {names} can be used; at least one is needed")
+        labels = Table._from_coded(kept, None, "missing") if kept else None
+        variables = variables_of(names, labels, cuts)
+        self._tell(cuts, numbers)
+        sources = dict(zip(labels.names, labels._sources, strict=True)) if labels is not None else {}
+        codes = assembled(variables, labels, numbers, cuts, n_rows_of(columns[0][1]))
+        return Table._make(codes, variables, [sources.get(variable.name) for variable in variables])
+
+    def unused(self, data: Any, but: Sequence[str] = ()) -> list[str]:
+        """The columns of data that are left out, named in a warning, except some."""
+        if self.identifiers == "keep" or isinstance(data, (Table, np.ndarray)):
+            return []
+        return left_out([code_column(name, column) for name, column in columns_of(data) if name not in but])
+
+    def _tell(self, cuts: Mapping[str, Floats], numbers: Mapping[str, Floats]) -> None:
+        """Name the columns that are cut by the rule, for no class tells where to cut them."""
+        asked = self.numeric if isinstance(self.numeric, Mapping) else {}
+        told = [name for name in cuts if name not in asked]
+        if not told or (isinstance(self.numeric, str) and self.numeric != "auto"):
+            return
+        shown = ", ".join(f"{name!r} ({n_different(numbers[name]):,} different numbers)" for name in told[:5])
+        more = f" and {len(told) - 5} more" if len(told) > 5 else ""
+        warnings.warn(
+            f"columns of numbers that are cut into {self.n_bins} intervals with about the same number of rows: "
+            f"{shown}{more}; {self.advice}",
+            ColumnWarning,
+            stacklevel=caller_level(),
+        )
+
+
+def warn_of_many_numbers(table: Table) -> None:
+    """A warning if states of a table are many numbers, which are rather measurements."""
+    many = [v for v in table.variables if v.n_states > MANY_NUMBERS and all(map(_is_number, v.states))]
+    if many:
+        told = ", ".join(f"{v.name!r} ({v.n_states:,} numbers)" for v in many[:5])
+        more = f" and {len(many) - 5} more" if len(many) > 5 else ""
+        warnings.warn(
+            f"variables of the table that have many numbers as their states: {told}{more}; "
+            'numeric="frequency" or "width" cuts them into intervals, numeric="category" takes them as they are',
+            ColumnWarning,
+            stacklevel=caller_level(),
+        )
+
+
+def _is_number(state: Any) -> bool:
+    return isinstance(state, (int, float)) and not isinstance(state, bool)
+
+
+# ---- the rule --------------------------------------------------------------------------------------------------------
+
+
+def columns_of_numbers(columns: Sequence[Column]) -> dict[str, Floats]:
+    """The columns that hold numbers, as floats; NaN where one is missing."""
+    found = {name: numbers_of(column) for name, column in columns}
+    return {name: column for name, column in found.items() if column is not None}
+
+
+def columns_without_value(numbers: Mapping[str, Floats]) -> list[str]:
+    """The columns of numbers in which every one is missing."""
+    return [name for name, own in numbers.items() if len(own) and np.isnan(own[0]) and np.isnan(own).all()]
+
+
+def ways_of(
+    numeric: str | Mapping[str, Any],
+    columns: Sequence[Column],
+    numbers: Mapping[str, Floats],
+    cutting: str = "mdl",
+    known: Sequence[str] = WAYS,
+) -> dict[str, Any]:
+    """What becomes of each column of numbers: one of the ``known`` ways, or its cut points.
+
+    ``cutting`` is the way in which the rule cuts. Whole numbers that floats cannot tell apart are refused, unless each
+    is a state.
+    """
+    names = [name for name, _ in columns]
+    if isinstance(numeric, Mapping):
+        unknown = [name for name in numeric if name not in names]
+        if unknown:
+            raise DataError(f"numeric names the column {unknown[0]!r}, which the data has not; it has {names}")
+        labelled = [name for name in numeric if name not in numbers]
+        if labelled:
+            raise DataError(f"numeric names the column {labelled[0]!r}, which does not hold numbers")
+    native, ways = dict(columns), {}
+    for name, own in numbers.items():
+        way = numeric.get(name, "auto") if isinstance(numeric, Mapping) else numeric
+        if isinstance(way, str) and way not in ("auto", *known):
+            raise _unknown_way(name, way, known)
+        colliding = _colliding_numbers(name, own, native[name])
+        if isinstance(way, str) and way == "auto":
+            few = len(colliding) <= MOST_WHOLE if colliding else has_few_whole(own)
+            way = "category" if few else cutting
+        if colliding and not (isinstance(way, str) and way == "category"):
+            raise DataError(
+                f"column {name!r} holds whole numbers beyond 2**53, such as {max(colliding, key=abs)}, some of which "
+                "are the same as floats: subtract a number from all of them, give them as text, or make each a state "
+                f'(numeric={{{name!r}: "category"}})'
+            )
+        ways[name] = way
+    return ways
+
+
+def _unknown_way(name: str, way: str, known: Sequence[str]) -> ValueError:
+    why = "is for rows with a class" if way in WAYS else "is not known"
+    return ValueError(
+        f"numeric={way!r} (column {name!r}) {why}; the choices are auto, {', '.join(known)}, or a mapping of column to "
+        "one of these or to cut points"
+    )
+
+
+def _colliding_numbers(name: str, numbers: Floats, column: Any) -> list[int]:
+    """The different whole numbers of a column, if two of them are one float; else none."""
+    if not (np.abs(numbers) >= _EXACT).any():
+        return []
+    labels = [label for label in code_column(name, column).labels if not is_missing(label)]
+    whole = {int(label) for label in labels if isinstance(label, (int, np.integer))}
+    return sorted(whole) if len({float(number) for number in whole}) < len(whole) else []
+
+
+def has_few_whole(numbers: Floats) -> bool:
+    """Whether the numbers of a column are states as they are: few, and all of them whole.
+
+    Few are at most :data:`MOST_WHOLE`. More than half as many as there are rows with a number must be a row of numbers
+    from 0 or 1 on: four ages of six people are no categories, but 0, 1, 2 are.
+
+    >>> has_few_whole(np.array([0.0, 3, np.nan, 3, 0])), has_few_whole(np.array([0.5, 1] * 5))
+    (True, False)
+    >>> has_few_whole(np.array([1.0, 0, 2])), has_few_whole(np.array([31.0, 40, 62]))
+    (True, False)
+    """
+    import pandas as pd
+
+    for rows in (numbers[:_GLANCE], numbers):
+        found = pd.unique(rows)
+        found = found[~np.isnan(found)]
+        if len(found) > MOST_WHOLE or not np.isfinite(found).all() or (found % 1).any():
+            return False
+    if not len(found):
+        return False
+    return bool(2 * len(found) <= np.count_nonzero(~np.isnan(numbers)) or _counts_on(found))
+
+
+def _counts_on(found: Floats) -> bool:
+    """Whether numbers are 0, 1, 2 ... or 1, 2, 3 ... in some order."""
+    return bool(found.min() in (0, 1) and found.max() - found.min() == len(found) - 1)
+
+
+def n_different(numbers: Floats) -> int:
+    """How many different numbers a column has."""
+    import pandas as pd
+
+    return len(pd.unique(numbers[~np.isnan(numbers)]))
+
+
+# ---- cutting ---------------------------------------------------------------------------------------------------------
+
+
+def cut_points(
+    ways: Mapping[str, Any],
+    numbers: Mapping[str, Floats],
+    classes: NDArray[np.int64] | None = None,
+    n_classes: int = 0,
+    weights: Floats | None = None,
+    n_bins: int = N_BINS,
+) -> dict[str, Floats]:
+    """The cut points of the columns that are cut; a row without a class has ``n_classes`` as its code."""
+    cuts: dict[str, Floats] = {}
+    for way in CUTTING:
+        chosen = [name for name in ways if isinstance(ways[name], str) and ways[name] == way]
+        if chosen:
+            rows = _labelled_rows(classes, n_classes, chosen[0]) if way == "mdl" else slice(None)
+            columns, own = [numbers[name][rows] for name in chosen], None if weights is None else weights[rows]
+            labels = None if classes is None else classes[rows]
+            points = learn_cuts(columns, way, classes=labels, weights=own, n_bins=n_bins, n_classes=n_classes)
+            cuts.update(zip(chosen, points, strict=True))
+    for name, way in ways.items():
+        if isinstance(way, str) and way == "bernoulli":
+            cuts[name] = np.zeros(1)  # present or absent
+        elif not isinstance(way, str):
+            cuts[name] = np.unique(np.asarray(way, dtype=np.float64))
+    return {name: cuts[name] for name in numbers if name in cuts}
+
+
+def _labelled_rows(classes: NDArray[np.int64] | None, n_classes: int, column: str) -> Any:
+    """The rows that have a class, for cuts by the class."""
+    known = np.zeros(0, dtype=bool) if classes is None else classes < n_classes
+    if not known.any():
+        raise ValueError(
+            f"numeric='mdl' cuts numbers where the class changes, but no row has a class: for the column {column!r} "
+            "choose numeric='gaussian', 'kde', 'frequency', 'width' or 'category', or give cut points"
+        )
+    return slice(None) if known.all() else known
+
+
+# ---- columns of both kinds together ----------------------------------------------------------------------------------
+
+
+def variables_of(names: Sequence[str], labels: Table | None, cuts: Mapping[str, Floats]) -> tuple[Variable, ...]:
+    """The variables of columns of labels and of columns that are cut, in the order of the names."""
+    found = dict(zip(labels.names, labels.variables, strict=True)) if labels is not None else {}
+    found |= {name: Variable.of_intervals(name, points.tolist()) for name, points in cuts.items()}
+    return tuple([found[name] for name in names if name in found])
+
+
+def assembled(
+    variables: Sequence[Variable],
+    labels: Table | None,
+    numbers: Mapping[str, Any],
+    cuts: Mapping[str, Floats],
+    n_rows: int,
+) -> NDArray[Any]:
+    """The codes of columns of labels and of numbers that are cut, a row per variable."""
+    if labels is not None and not cuts:
+        return labels.codes
+    codes = np.empty((len(variables), n_rows), dtype=code_dtype(variables))
+    at = {variable.name: i for i, variable in enumerate(variables)}
+    if cuts:
+        cut = code_columns([numbers[name] for name in cuts], list(cuts.values()), codes.dtype)
+        codes[[at[name] for name in cuts]] = cut
+    for name in labels.names if labels is not None else ():
+        codes[at[name]] = labels.column(name)  # type: ignore[union-attr]
+    return codes
