@@ -735,7 +735,8 @@ def _numbers_where_possible(X: NDArray[Any]) -> NDArray[Any]:
     if X.dtype.kind != "O":
         return X
     for value in X.flat:
-        if not isinstance(value, (str, bytes, int, float, bool, np.generic)) and not is_missing(value):
+        plain = isinstance(value, (str, bytes, int, float, bool, np.generic)) or hasattr(value, "isoformat")  # a date
+        if not plain and not is_missing(value):
             raise TypeError(f"argument must be a string or a number, not {value!r}: every cell of X is one label")
     try:
         return X.astype(np.float64) if not any(isinstance(value, (str, bytes)) for value in X.flat) else X
