@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from bntk.data.class_order import label_column
-from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order, left_out
+from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order, has_states, left_out
 from bntk.data.columns import code_column, columns_of_frame, numbers_of
 from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
 from bntk.data.table import Table, Unseen, code_dtype
@@ -124,7 +124,7 @@ class Features:
         continuous = {name: way for name, way in ways.items() if isinstance(way, str) and way in CONTINUOUS}
         modelled = {*cuts, *continuous, *empty}
         coded = [code_column(name, own) for name, own in columns if name not in modelled]
-        unused = tuple(left_out(coded, identifiers, empty))
+        unused = tuple(left_out(coded, identifiers, empty, weights))
         labels = _table_of([column for column in coded if column.name not in unused])
         states = dict(zip(labels.names, labels.variables, strict=True)) if labels is not None else {}
         for name, points in cuts.items():
@@ -142,16 +142,17 @@ class Features:
     def read(self, X: Any, unseen: Unseen = "missing") -> Rows:
         """Other rows, coded as the training rows were; a value that was not seen there is missing, or refused."""
         columns = dict(columns_of(X, self.names))
+        first = next(iter(columns.values()))
+        n_rows = len(first.codes if isinstance(first, CodedColumn) else first)
         numbers = {name: numbers_of(columns[name]) for name in (*self.cuts, *self.continuous)}
         for name, column in numbers.items():
-            if column is None and not len(self.cuts.get(name, (0,))):  # constant, whatever it holds
-                numbers[name] = np.full(len(columns[name]), np.nan)
+            constant = not len(self.cuts.get(name, (0,)))  # whatever it holds
+            if column is None and (constant or not has_states(code_column(name, columns[name]), seen=True)):
+                numbers[name] = np.full(n_rows, np.nan)
             elif column is None:
                 raise DataError(f"column {name!r} held numbers when the classifier was fitted, but does not now")
         known = [v for v in self.seen if v.name not in self.cuts]
         labels = _table_of([code_column(v.name, columns[v.name]) for v in known], known, unseen)
-        first = next(iter(columns.values()))
-        n_rows = len(first.codes if isinstance(first, CodedColumn) else first)
         return self._rows(labels, numbers, n_rows)
 
     def _rows(self, labels: Table | None, numbers: Mapping[str, Any], n_rows: int) -> Rows:

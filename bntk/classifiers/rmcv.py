@@ -116,14 +116,9 @@ class RMCV(NetworkClassifier):
     def _fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
     ) -> Self:
-        X = self._checked_rows(X, reset=True)
-        labels, weights = self._checked_labels(X, y, sample_weight, for_more)
-        folds = _folds(self.cv, labels.codes)
-        if weights is not None and (weights == 0).any():  # folds are of the rows that count
-            there = np.flatnonzero(weights)
-            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
-            y = None if y is None else _rows_of(y, there)
-            folds = folds[there] if isinstance(folds, np.ndarray) else folds
+        X, labels, weights, places, n_given = self._counted_once(X, y, sample_weight, for_more)
+        folds = _folds(self.cv, labels.codes, n_given, places)
+        y = y if y is None or places is None else _rows_of(y, places)
         self.alpha_: float | None = self._given_alpha()
         judged = np.flatnonzero(labels.known)
         if self.alpha == "auto":
@@ -274,14 +269,26 @@ class Split(NamedTuple):
         return float((most - value) / (most - least))
 
 
-def _folds(cv: Any, codes: NDArray[np.int64]) -> Any:
-    """The number of folds, ``"loo"``, or the fold of each row; ``codes`` are the classes of the rows."""
+def _folds(cv: Any, codes: NDArray[np.int64], n_given: int, places: NDArray[np.intp] | None) -> Any:
+    """The number of folds, ``"loo"``, or the fold of each row that counts.
+
+    ``codes`` are the classes of these rows, and ``places`` where they are among the rows that were given. A splitter
+    divides the rows that count; folds and splits that are given are of all rows.
+    """
     if isinstance(cv, (int, np.integer, str)):
         return cv
     if isinstance(cv, np.ndarray) and cv.ndim == 1:
-        if len(cv) != len(codes):
-            raise ValueError(f"cv has the fold of {len(cv):,} rows, but there are {len(codes):,}")
-        return cv
+        if len(cv) != n_given:
+            raise ValueError(f"cv has the fold of {len(cv):,} rows, but there are {n_given:,}")
+        return cv if places is None else cv[places]
+    if hasattr(cv, "split"):
+        return _left_out(cv, codes)
+    every = np.zeros(n_given, dtype=np.int64)
+    return _left_out(cv, every) if places is None else _left_out(cv, every)[places]
+
+
+def _left_out(cv: Any, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The fold in which each row is left out by a splitter or a list of splits."""
     folds, n_rows = np.full(len(codes), -1), len(codes)
     for fold, (learned, left_out) in enumerate(check_cv(cv).split(np.empty((n_rows, 0)), codes)):
         if len(learned) + len(left_out) != n_rows or (folds[left_out] >= 0).any():

@@ -1,4 +1,10 @@
-"""Weights of rows."""
+"""Weights of rows: how often each row counts.
+
+A row of weight 2 is the row twice, and a row of weight 0 is not there. So weights are counts, which a prior is added to
+and which a score compares with the number of parameters: weights that sum to one would be a single row. Estimators,
+which scikit-learn hands weights of any scale, scale small ones up, see :func:`scale_of`; functions that take counts
+(:func:`bntk.fit`, :func:`bntk.learn`) do not.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +14,55 @@ import numpy as np
 
 from bntk.errors import DataError
 
+#: The smallest and the largest weight, and sum of weights; also of pseudo-counts. Sums of squares stay within floats,
+#: and so do more rows that are added later.
+LEAST, MOST = 1e-300, 1e100
 
-def checked_weights(weights: Any, n_rows: int) -> np.ndarray:
-    """The weights of rows as an array of floats: one for each row, finite and not negative."""
+
+def checked_weights(weights: Any, n_rows: int, what: str = "weights") -> np.ndarray:
+    """The weights of rows as an array of floats: one for each row, 0 or from 1e-300, with a sum of up to 1e100."""
+    checked = counted_weights(weights, n_rows, what)
+    small = np.flatnonzero((checked > 0) & (checked < LEAST))
+    if small.size:
+        raise DataError(
+            f"{what}: the weight of row {small[0]} is {checked[small[0]]:g}, and all weights sum to {checked.sum():g}; "
+            f"weights below {LEAST:g} are not counted exactly: give 0 to leave a row out, or multiply all weights by "
+            "the same number"
+        )
+    return checked
+
+
+def counted_weights(weights: Any, n_rows: int, what: str = "weights") -> np.ndarray:
+    """The same, but weights may be as small as they like: those that EM works out are."""
     checked = np.ascontiguousarray(weights, dtype=np.float64)
     if checked.shape != (n_rows,):
-        raise DataError(f"weights must give one weight for each of the {n_rows:,} rows; got the shape {checked.shape}")
+        raise DataError(f"{what} must give one weight for each of the {n_rows:,} rows; got the shape {checked.shape}")
     wrong = np.flatnonzero(~(np.isfinite(checked) & (checked >= 0)))
     if wrong.size:
-        raise DataError(f"the weight of row {wrong[0]} is {checked[wrong[0]]}; weights must be finite and not negative")
+        raise DataError(
+            f"{what}: the weight of row {wrong[0]} is {checked[wrong[0]]}; weights must be finite and not negative"
+        )
+    with np.errstate(over="ignore"):
+        total = checked.sum()
+    if total > MOST:
+        raise DataError(
+            f"{what} sum to {total:g}, more than {MOST:g}, so that counts would overflow; weights are numbers of rows: "
+            "divide all of them by the same number"
+        )
     return checked
+
+
+def scale_of(weights: np.ndarray) -> float:
+    """The factor by which an estimator multiplies checked weights: 1, unless they sum to less than the rows they are of.
+
+    Where weights sum to less than the number of rows with a positive weight, they are scaled up to that number. So
+    weights that sum to one, as those of boosting do, only say which rows count for more, and equal weights are as good
+    as none; whole numbers stay what they are. A sum that falls short by rounding alone is not changed.
+
+    Examples
+    --------
+    >>> scale_of(np.array([0.25, 0.25, 0.5, 0])), scale_of(np.array([1.0, 2.0]))
+    (3.0, 1.0)
+    """
+    total, n_rows = float(weights.sum()), np.count_nonzero(weights)
+    return n_rows / total if 0 < total < n_rows * (1 - 1e-12) else 1.0

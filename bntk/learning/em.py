@@ -24,6 +24,7 @@ from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
 from bntk.data.table import Table, as_table, column_names
 from bntk.data.variable import Variable, names_of
+from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference import choose
@@ -218,7 +219,7 @@ def incomplete_table(
     else:
         table = as_table(data, only=seen, require_rows=True)
         table = table.recode([declared.get(variable.name, variable) for variable in table.variables])
-    checked = None if weights is None else TableCounter(table, np.asarray(weights)).weights
+    checked = None if weights is None else checked_weights(weights, table.n_rows)
     return _with_hidden(table, names, [declared[name] for name in hidden]), checked, hidden
 
 

@@ -22,8 +22,10 @@ from bntk.classifiers.composed.links import ChainLink, LinkMaker
 from bntk.classifiers.multidim.base import MOST_JOINT_STATES
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.table import Table
+from bntk.data.weights import scale_of
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
+from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import Score
 from bntk.learning.search.spanning import maximum_spanning_tree
@@ -269,7 +271,8 @@ class BayesianChain(Chain):
         if learned == "tree" and self.gains_ is not None:
             return self._tree(self.gains_)
         if learned is not None:
-            table = Table.from_codes(maker.codes, self.labels_.variables())
+            weights = None if maker.weights is None else maker.weights * scale_of(maker.weights)
+            table = TableCounter(Table.from_codes(maker.codes, self.labels_.variables()), weights)
             if structure == "tree":
                 root = names[0] if self.root is None else self.root
                 return learn_structure(table, "loglik", spaces.tree(names, root), seed=seed_of(self.random_state)).dag
@@ -288,7 +291,7 @@ class BayesianChain(Chain):
             raise ValueError(f"given must be None or 'features', not {self.given!r}")
         if learned != "tree":
             raise ValueError(f"given='features' is for structure='tree', not for structure={self.structure!r}")
-        return gains_of_labels(maker, splits_of(self.cv, maker.codes, seed_of(self.random_state)))
+        return gains_of_labels(maker, splits_of(self.cv, maker, seed_of(self.random_state)))
 
     def _tree(self, gains: Floats) -> DAG:
         """The spanning tree by the mean gain of each pair, without pairs that gain nothing."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bntk.data.coding import lacking_columns
 from bntk.data.table import Table, as_table
 from bntk.data.variable import Variable
-from bntk.data.weights import checked_weights
+from bntk.data.weights import checked_weights, counted_weights
 from bntk.errors import DataError
 from bntk.learning.counts.base import Block, Counter
 from bntk.learning.counts.state_planes import StatePlanes
@@ -26,7 +26,7 @@ class TableCounter(Counter):
     table : Table
         The rows.
     weights : array of shape (n_rows,), optional
-        How much each row counts: finite and not negative. Copied.
+        How much each row counts: finite and not negative, with a sum of up to 1e100. Copied.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class TableCounter(Counter):
 
 def _own_weights(weights: np.ndarray, n_rows: int) -> np.ndarray:
     """A private copy of the weights, which later changes of the caller's array cannot reach."""
-    own = checked_weights(np.array(weights, dtype=np.float64), n_rows)
+    own = counted_weights(np.array(weights, dtype=np.float64), n_rows)
     own.flags.writeable = False
     return own
 
@@ -108,7 +108,7 @@ def as_counter(
         counter = data
     else:
         table = as_table(data, variables=variables, only=only, require_rows=require_rows)
-        counter = TableCounter(table, None if weights is None else np.asarray(weights))
+        counter = TableCounter(table, None if weights is None else checked_weights(weights, table.n_rows))
     absent = [name for name in only or () if name not in counter._positions]
     if absent:
         raise lacking_columns(absent, counter.names)
