@@ -42,6 +42,7 @@ from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, updated
 from bntk.learning.priors import Backoff, Dirichlet, Prior, as_prior
 from bntk.learning.scores import Accuracy, LogLikelihood, PredictiveScore, Score, by_name
+from bntk.learning.scores.leaving_out import one_by_one
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.search.stepwise import StepwiseSearch
 from bntk.learning.space import Space
@@ -631,7 +632,8 @@ class NetworkClassifier(BayesClassifier):
         """The score that suits the search: accuracy in folds where it goes by steps, which it judges well."""
         if not isinstance(self._chosen_search(), StepwiseSearch):
             return LogLikelihood()
-        return Accuracy(folds=FOLDS if counter.n_rows > FOLDS else "loo", prior=self._alpha, seed=self._seed)
+        folds = FOLDS if one_by_one(counter).n_rows > FOLDS else "loo"
+        return Accuracy(folds=folds, prior=self._alpha, seed=self._seed)
 
     def _given_score(self, criterion: str | Score) -> Score:
         """The criterion; a predictive score that is given by its name has the pseudo-count of the classifier."""
@@ -803,7 +805,7 @@ def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
         return X.take(rows)
     if isinstance(X, Mapping):
         return {name: _safe_indexing(column, rows) for name, column in X.items()}
-    return _safe_indexing(X, rows)
+    return _safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), rows)
 
 
 def _class_name(y: Any, features: tuple[str, ...]) -> str:

@@ -13,6 +13,7 @@ from sklearn.model_selection import check_cv
 
 from bntk.classifiers.base import NetworkClassifier, _rows_of
 from bntk.classifiers.features import ClassColumn
+from bntk.data.weights import copies_of
 from bntk.errors import DataError, UnseenStateWarning
 from bntk.graph.dag import DAG
 from bntk.learning import confusion
@@ -61,7 +62,8 @@ class RMCV(NetworkClassifier):
     cv : int, "loo", ndarray of int, splitter or iterable of splits
         The number of folds, which are stratified; with so few rows, or for ``"loo"``, each row is left out by itself.
         Or the fold of each row, or a splitter of scikit-learn, or what its ``split`` returns; each row must be left out
-        once.
+        once. Rows of whole weights are divided one by one: a row of weight 2 is two rows, which may be in different
+        folds, unless folds are given; a row of any other weight is in one fold.
     start : {"empty", "naive"}, DAG or str
         The structure that the search begins with: without arcs, naive Bayes, or one of your own, such as
         ``"a -> class -> b"``. The class has the name of ``y``, or ``class``.
@@ -117,6 +119,10 @@ class RMCV(NetworkClassifier):
         self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
     ) -> Self:
         X, labels, weights, places, n_given = self._counted_once(X, y, sample_weight, for_more)
+        copies = None if weights is None else copies_of(weights)
+        if copies is not None:  # the rows one by one, which folds divide
+            X, labels, weights = _rows_of(X, copies), labels.take(copies), None
+            places = copies if places is None else places[copies]
         folds = _folds(self.cv, labels.codes, n_given, places)
         y = y if y is None or places is None else _rows_of(y, places)
         self.alpha_: float | None = self._given_alpha()

@@ -317,7 +317,9 @@ def left_out(
     if identifiers not in IDENTIFIERS:
         raise ValueError(f"identifiers must be 'drop' or 'keep', not {identifiers!r}")
     reasons = dict.fromkeys(empty, EMPTY)
-    reasons |= {column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop", weights))}
+    reasons |= {
+        column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop", weights))
+    }
     if reasons:
         told = "; ".join(f"{name!r} {reason}" for name, reason in [*reasons.items()][:8])
         more = f"; and {len(reasons) - 8} more" if len(reasons) > 8 else ""

@@ -14,6 +14,8 @@ import numpy as np
 
 from bntk.errors import DataError
 
+#: Rows up to which weighted rows are written out one by one, for what divides or draws single rows.
+MOST_COPIES = 1 << 22
 #: The smallest and the largest weight, and sum of weights; also of pseudo-counts. Sums of squares stay within floats,
 #: and so do more rows that are added later.
 LEAST, MOST = 1e-300, 1e100
@@ -53,7 +55,7 @@ def counted_weights(weights: Any, n_rows: int, what: str = "weights") -> np.ndar
 
 
 def scale_of(weights: np.ndarray) -> float:
-    """The factor by which an estimator multiplies checked weights: 1, unless they sum to less than the rows they are of.
+    """The factor by which an estimator multiplies checked weights; 1 unless they sum to less than their number.
 
     Where weights sum to less than the number of rows with a positive weight, they are scaled up to that number. So
     weights that sum to one, as those of boosting do, only say which rows count for more, and equal weights are as good
@@ -66,3 +68,18 @@ def scale_of(weights: np.ndarray) -> float:
     """
     total, n_rows = float(weights.sum()), np.count_nonzero(weights)
     return n_rows / total if 0 < total < n_rows * (1 - 1e-12) else 1.0
+
+
+def copies_of(weights: np.ndarray) -> np.ndarray | None:
+    """The positions of rows, each as often as its weight says; None unless weights are whole and the rows not too many.
+
+    What divides rows into folds, or draws some, does so with these: then weights are repetitions there, too.
+
+    Examples
+    --------
+    >>> copies_of(np.array([2.0, 0.0, 1.0])), copies_of(np.array([0.5, 1.0]))
+    (array([0, 0, 2]), None)
+    """
+    if (weights % 1).any() or weights.sum() > MOST_COPIES:
+        return None
+    return np.repeat(np.arange(len(weights)), weights.astype(np.int64))

@@ -105,8 +105,10 @@ class Dirichlet(Prior):
     def __post_init__(self) -> None:
         given = self.value.items() if isinstance(self.value, Mapping) else [("every variable", self.value)]
         for name, number in [*given, ("the default", self.default)]:
-            for each in np.asarray(number, dtype=float).ravel():
-                check_pseudo_count(float(each), f"the pseudo-count of {name} in a Dirichlet prior")
+            if not np.all(np.isfinite(number)) or np.any(np.asarray(number, dtype=float) < 0):
+                raise ValueError(f"a Dirichlet prior needs finite numbers from 0; {name} has {number!r}")
+            for each in np.ravel(np.asarray(number, dtype=float)).tolist():
+                check_pseudo_count(each, f"the pseudo-count of {name} in a Dirichlet prior")
 
     def pseudo_count(self, child: Variable, q: int) -> float | NDArray[np.float64]:
         """The pseudo-count of the child's cells."""

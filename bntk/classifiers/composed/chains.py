@@ -206,7 +206,8 @@ class BayesianChain(Chain):
         For m class variables, m² classifiers are learned in each fold; of naive Bayes only m.
     cv : int, splitter or list of splits
         For ``given="features"``: the number of folds, which are shuffled by ``random_state`` and the same for all
-        pairs; or a splitter of scikit-learn, or what its ``split`` returns.
+        pairs; or a splitter of scikit-learn, or what its ``split`` returns. A row of weight 2 is two rows, which may be
+        in different folds, unless splits are given; a row whose weight is not whole is in one fold.
     root : str, optional
         The root of the tree; by default the first class variable. In other parts of a tree that falls into parts, it is
         the first class variable of each.
@@ -291,6 +292,7 @@ class BayesianChain(Chain):
             raise ValueError(f"given must be None or 'features', not {self.given!r}")
         if learned != "tree":
             raise ValueError(f"given='features' is for structure='tree', not for structure={self.structure!r}")
+        maker = maker.one_by_one()
         return gains_of_labels(maker, splits_of(self.cv, maker, seed_of(self.random_state)))
 
     def _tree(self, gains: Floats) -> DAG:

@@ -39,10 +39,9 @@ def splits_of(cv: Any, maker: LinkMaker, seed: int) -> list[tuple[Rows, Rows]]:
 
 
 def _among(rows: Rows, places: Rows) -> Rows:
-    """Which of the rows at some places are among the given ones; those at other places are left out."""
-    rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
-    at = np.minimum(np.searchsorted(places, rows), len(places) - 1)
-    return at[places[at] == rows]
+    """Which rows are at the given places; there may be several at one, or none."""
+    given = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows
+    return np.flatnonzero(np.isin(places, given))
 
 
 def gains_of_labels(maker: LinkMaker, splits: Iterable[tuple[Rows, Rows]]) -> Floats:

@@ -83,7 +83,7 @@ def read_inputs(X: Any, prototype: Any, targets: tuple[Variable, ...]) -> Inputs
 def _columns(X: Any) -> Any:
     """X as a table where every column has labels, else as its columns: either is quicker to read many times.
 
-    A column of numbers has no labels, nor has one without a value, of which only the fitted classifiers know the states.
+    A column of numbers has no labels, nor has one without a value: only fitted classifiers know its states.
     """
     if isinstance(X, Table):
         return X

@@ -22,7 +22,7 @@ from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
 from bntk.data.labels import Labels, pair_counts
 from bntk.data.variable import Variable, plain_state
-from bntk.data.weights import scale_of
+from bntk.data.weights import copies_of, scale_of
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.priors import Prior, as_prior, posterior_mean
@@ -266,6 +266,15 @@ class LinkMaker:
         self._features_only: dict[int, Any] = {}
         self._pairs: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self._starts = np.cumsum([0, *labels.cards])
+
+    def one_by_one(self) -> LinkMaker:
+        """The same for rows that are divided: a row of weight 2 is two rows, where weights are whole."""
+        copies = None if self.weights is None else copies_of(self.weights)
+        if copies is None:
+            return self
+        inputs, codes = self.inputs.take(copies), self.codes[:, copies]
+        places = copies if self.places is None else self.places[copies]
+        return LinkMaker(self.prototype, inputs, self.labels, codes, None, places)
 
     def make(self, target: int, parents: Sequence[int] = ()) -> ChainLink:
         """The classifier of a class variable given X and its parents."""
