@@ -23,19 +23,6 @@ LEAST, MOST = 1e-300, 1e100
 
 def checked_weights(weights: Any, n_rows: int, what: str = "weights") -> np.ndarray:
     """The weights of rows as an array of floats: one for each row, 0 or from 1e-300, with a sum of up to 1e100."""
-    checked = counted_weights(weights, n_rows, what)
-    small = np.flatnonzero((checked > 0) & (checked < LEAST))
-    if small.size:
-        raise DataError(
-            f"{what}: the weight of row {small[0]} is {checked[small[0]]:g}, and all weights sum to {checked.sum():g}; "
-            f"weights below {LEAST:g} are not counted exactly: give 0 to leave a row out, or multiply all weights by "
-            "the same number"
-        )
-    return checked
-
-
-def counted_weights(weights: Any, n_rows: int, what: str = "weights") -> np.ndarray:
-    """The same, but weights may be as small as they like: those that EM works out are."""
     checked = np.ascontiguousarray(weights, dtype=np.float64)
     if checked.shape != (n_rows,):
         raise DataError(f"{what} must give one weight for each of the {n_rows:,} rows; got the shape {checked.shape}")
@@ -48,8 +35,15 @@ def counted_weights(weights: Any, n_rows: int, what: str = "weights") -> np.ndar
         total = checked.sum()
     if total > MOST:
         raise DataError(
-            f"{what} sum to {total:g}, more than {MOST:g}, so that counts would overflow; weights are numbers of rows: "
-            "divide all of them by the same number"
+            f"the sum of {what} is {total:g}, above {MOST:g}, where counts would overflow; weights are numbers of "
+            "rows: divide all of them by the same number"
+        )
+    small = np.flatnonzero((checked > 0) & (checked < LEAST))
+    if small.size:
+        raise DataError(
+            f"{what}: the weight of row {small[0]} is {checked[small[0]]:g}, and the sum of all is {total:g}; weights "
+            f"below {LEAST:g} cannot be counted exactly: give 0 to leave a row out, or multiply all weights by the "
+            "same number"
         )
     return checked
 

@@ -62,7 +62,10 @@ class Prior(ABC):
         tables : mapping
             The counts that :meth:`needed` named, by the names of their variables.
         """
-        return [self.pseudo_count(family[-1], n_configurations(family)) for family in families]
+        found = [self.pseudo_count(family[-1], n_configurations(family)) for family in families]
+        for alpha in found:
+            _check_cells(alpha if isinstance(alpha, float) else float(np.max(alpha)))
+        return found
 
     def needed(self, families: Sequence[Family]) -> list[Family]:
         """The families whose counts :meth:`pseudo_counts` depends on; none for most priors."""
@@ -328,12 +331,17 @@ def check_pseudo_count(number: float, what: str, positive: bool = False) -> None
         )
 
 
+def _check_cells(alpha: ArrayLike) -> None:
+    """Refuse pseudo-counts that a prior of the user's own gives, if they would overflow; arrays are trusted here."""
+    if isinstance(alpha, float) and not alpha <= MOST:
+        raise ValueError(f"the prior gives a cell the pseudo-count {alpha:g}; give finite numbers, up to {MOST:g}")
+
+
 def posterior_mean(counts: NDArray[Any], alpha: ArrayLike) -> NDArray[np.float64]:
     """Counts plus pseudo-counts, normalised over the last axis; uniform where there are neither."""
+    _check_cells(alpha)
     values = counts + np.asarray(alpha, dtype=np.float64)
     totals = values.sum(axis=-1, keepdims=True)
-    if not totals.max(initial=0.0) < np.inf:
-        raise ValueError(f"counts and the pseudo-counts of the prior sum to {totals.max():g}; take a smaller prior")
     if totals.min(initial=1.0) > 0:
         return np.asarray(np.divide(values, totals, out=values))
     uniform = np.full(values.shape, 1.0 / values.shape[-1])

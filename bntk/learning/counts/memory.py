@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bntk.data.coding import lacking_columns
 from bntk.data.table import Table, as_table
 from bntk.data.variable import Variable
-from bntk.data.weights import checked_weights, counted_weights
+from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 from bntk.learning.counts.base import Block, Counter
 from bntk.learning.counts.state_planes import StatePlanes
@@ -26,7 +26,7 @@ class TableCounter(Counter):
     table : Table
         The rows.
     weights : array of shape (n_rows,), optional
-        How much each row counts: finite and not negative, with a sum of up to 1e100. Copied.
+        How much each row counts: 0, or a number from 1e-300, with a sum of up to 1e100. Copied.
 
     Examples
     --------
@@ -42,6 +42,13 @@ class TableCounter(Counter):
         super().__init__(table.variables)
         self.table = table
         self.weights = None if weights is None else _own_weights(weights, table.n_rows)
+
+    @classmethod
+    def _of_shares(cls, table: Table, weights: np.ndarray | None) -> TableCounter:
+        """A counter with weights that EM works out, which may be as small as floats are."""
+        counter = cls(table)
+        counter.weights = weights
+        return counter
 
     @property
     def n_rows(self) -> int:
@@ -69,7 +76,7 @@ class TableCounter(Counter):
 
 def _own_weights(weights: np.ndarray, n_rows: int) -> np.ndarray:
     """A private copy of the weights, which later changes of the caller's array cannot reach."""
-    own = counted_weights(np.array(weights, dtype=np.float64), n_rows)
+    own = checked_weights(np.array(weights, dtype=np.float64), n_rows)
     own.flags.writeable = False
     return own
 
@@ -108,7 +115,7 @@ def as_counter(
         counter = data
     else:
         table = as_table(data, variables=variables, only=only, require_rows=require_rows)
-        counter = TableCounter(table, None if weights is None else checked_weights(weights, table.n_rows))
+        counter = TableCounter(table, None if weights is None else np.asarray(weights))
     absent = [name for name in only or () if name not in counter._positions]
     if absent:
         raise lacking_columns(absent, counter.names)
