@@ -170,6 +170,11 @@ class CountedRows(NamedTuple):
     places: NDArray[np.intp] | None
     n_given: int
 
+    def take(self, rows: NDArray[np.intp]) -> CountedRows:
+        """Some of these rows, as if no others had been given; a row may be taken more than once."""
+        weights = None if self.weights is None else self.weights[rows]
+        return CountedRows(_rows_of(self.X, rows), self.labels.take(rows), weights, None, len(rows))
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BayesClassifier(RowReader):
@@ -307,8 +312,6 @@ class BayesClassifier(RowReader):
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
                 raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
             X, labels, weights, *_ = self._counted(self._checked_rows(X, reset=False), y, sample_weight, for_more=True)
-            if not len(labels):
-                return self
             if labels.order is not None and self._ordered_classes(labels.order) != list(self._class_variable.states):
                 raise ValueError(
                     f"y declares the order {format_states(labels.order)} of the classes, but in the first call it was "
@@ -324,7 +327,12 @@ class BayesClassifier(RowReader):
         self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
     ) -> Self:
         """Learn; ``for_more`` says that rows are to be added later, which must be possible."""
-        X, labels, weights, *_ = self._counted_once(X, y, sample_weight, for_more)
+        rows = self._counted(self._checked_rows(X, reset=True), y, sample_weight, for_more)
+        return self._fit_rows(rows, y, classes)
+
+    def _fit_rows(self, counted: CountedRows, y: Any, classes: ArrayLike | None) -> Self:
+        """Learn from the rows that count; their labels were read from ``y``, which has the name of the class."""
+        X, labels, weights, *_ = counted
         self.classes_ = self._classes_of(labels) if classes is None else np.unique(np.asarray(classes))
         if self.missing not in ("marginal", "em", "state"):
             raise ValueError(f"missing must be 'marginal', 'em' or 'state', not {self.missing!r}")
@@ -546,13 +554,6 @@ class BayesClassifier(RowReader):
         return self.features_.read(X, self.unseen)
 
     # ---------------------------------------------------------------- checking what is given
-
-    def _counted_once(self, X: Any, y: Any, sample_weight: Any, for_more: bool = False) -> CountedRows:
-        """The rows that ``fit`` learns from, of which there must be some."""
-        rows = self._counted(self._checked_rows(X, reset=True), y, sample_weight, for_more)
-        if not len(rows.labels):
-            raise ValueError("every row has the weight 0; at least one must count")
-        return rows
 
     def _counted(self, X: Any, y: Any, sample_weight: Any, for_more: bool = False) -> CountedRows:
         """The rows that count and their labels; ``for_more`` says that weights are to be taken as they are."""
@@ -793,6 +794,8 @@ def sample_weights(given: Any, n_rows: int, scale: bool = True) -> Floats | None
         return None
     weights = _check_sample_weight(given, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True)
     weights = checked_weights(weights, n_rows, "sample_weight")
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number: a row of weight 0 is not there.")
     return weights * scale_of(weights) if scale else weights
 
 

@@ -105,8 +105,6 @@ class MultiTargetClassifier(RowReader):
         if weights is None or weights.all():
             return CountedRows(X, labels, codes, weights, None)
         places = np.flatnonzero(weights)
-        if not places.size:
-            raise ValueError("every row has the weight 0; at least one must count")
         labels, codes = labels.of_rows(codes, places)
         return CountedRows(_rows_of(X, places), labels, codes[:, places], weights[places], places)
 
