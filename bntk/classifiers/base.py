@@ -33,7 +33,7 @@ from bntk.data.coding import declared_order
 from bntk.data.columns import code_column
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, names_of
-from bntk.data.weights import checked_weights, scale_of
+from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
@@ -796,7 +796,7 @@ def sample_weights(given: Any, n_rows: int, scale: bool = True) -> Floats | None
     weights = checked_weights(weights, n_rows, "sample_weight")
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number: a row of weight 0 is not there.")
-    return weights * scale_of(weights) if scale else weights
+    return scaled_up(weights) if scale else weights
 
 
 def _n_rows(X: Any) -> int:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
 from bntk.data.variable import Variable, format_states
-from bntk.data.weights import checked_weights, scale_of
+from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import DataError
 
 
@@ -92,7 +92,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             weights = checked_weights(sample_weight, source.n_rows, "sample_weight")
             if not weights.any():
                 raise ValueError("all sample weights are zero, so that there are no rows to learn from")
-            sample_weight = weights * scale_of(weights)
+            sample_weight = scaled_up(weights)
         given = {key: checked_cuts(cuts, f"the cuts of column {key!r}") for key, cuts in (self.cuts or {}).items()}
         chosen = self._chosen(source, given)
         to_learn = [key for key in chosen if key not in given]

@@ -2,7 +2,7 @@
 
 A row of weight 2 is the row twice, and a row of weight 0 is not there. So weights are counts, which a prior is added to
 and which a score compares with the number of parameters: weights that sum to one would be a single row. Estimators,
-which scikit-learn hands weights of any scale, scale small ones up, see :func:`scale_of`; functions that take counts
+which scikit-learn hands weights of any scale, scale small ones up, see :func:`scaled_up`; functions that take counts
 (:func:`bntk.fit`, :func:`bntk.learn`) do not.
 """
 
@@ -19,6 +19,8 @@ MOST_COPIES = 1 << 22
 #: The smallest and the largest weight, and sum of weights; also of pseudo-counts. Sums of squares stay within floats,
 #: and so do more rows that are added later.
 LEAST, MOST = 1e-300, 1e100
+#: Relative differences up to this are rounding.
+ROUNDING = 1e-12
 
 
 def checked_weights(weights: Any, n_rows: int, what: str = "weights") -> np.ndarray:
@@ -60,8 +62,18 @@ def scale_of(weights: np.ndarray) -> float:
     >>> scale_of(np.array([0.25, 0.25, 0.5, 0])), scale_of(np.array([1.0, 2.0]))
     (3.0, 1.0)
     """
-    total, n_rows = float(weights.sum()), np.count_nonzero(weights)
-    return n_rows / total if 0 < total < n_rows * (1 - 1e-12) else 1.0
+    total, n_rows = float(weights.sum()), int(np.count_nonzero(weights))
+    return n_rows / total if 0 < total < n_rows * (1 - ROUNDING) else 1.0
+
+
+def scaled_up(weights: np.ndarray) -> np.ndarray:
+    """Checked weights as an estimator counts with them: times :func:`scale_of`, equal ones exactly 1."""
+    factor = scale_of(weights)
+    if factor == 1:
+        return weights
+    scaled = weights * factor
+    whole = np.rint(scaled)
+    return np.where(np.abs(scaled - whole) <= ROUNDING * whole, whole, scaled)
 
 
 def copies_of(weights: np.ndarray) -> np.ndarray | None:

@@ -396,3 +396,11 @@ def test_numbers_that_a_density_cannot_add_up_are_refused_by_column(how: str) ->
     X = pd.DataFrame({"small": np.arange(60.0), "large": np.linspace(1e307, 1e308, 60)})
     with pytest.raises(DataError, match="column 'large' holds numbers so large that their"):
         bntk.NaiveBayes(numeric=how).fit(X, LABELS)
+
+
+def test_counts_of_a_network_that_overflow_are_refused_when_rows_are_added() -> None:
+    bn = bntk.fit("a", {"a": [0, 1]})
+    (cpt,) = bn.cpts
+    huge = bn._with_cpts([bntk.CPT._trusted(cpt.child, cpt.values, (), np.full(2, 1e308))])
+    with pytest.raises(bntk.errors.NetworkError, match=r"the counts of \['a'\] sum to inf"):
+        huge.update({"a": [0, 1]})

@@ -22,7 +22,7 @@ from bntk.classifiers.composed.links import ChainLink, LinkMaker
 from bntk.classifiers.multidim.base import MOST_JOINT_STATES
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.table import Table
-from bntk.data.weights import scale_of
+from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
@@ -272,7 +272,7 @@ class BayesianChain(Chain):
         if learned == "tree" and self.gains_ is not None:
             return self._tree(self.gains_)
         if learned is not None:
-            weights = None if maker.weights is None else maker.weights * scale_of(maker.weights)
+            weights = None if maker.weights is None else scaled_up(maker.weights)
             table = TableCounter(Table.from_codes(maker.codes, self.labels_.variables()), weights)
             if structure == "tree":
                 root = names[0] if self.root is None else self.root

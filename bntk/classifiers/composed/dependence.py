@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold, check_cv
 from bntk.classifiers.composed.inputs import Floats, Inputs
 from bntk.classifiers.composed.links import ChainLink, EstimatorLink, LinkMaker
 from bntk.data.variable import Variable
-from bntk.data.weights import scale_of
+from bntk.data.weights import scaled_up
 from bntk.errors import UnseenStateWarning
 
 Rows = NDArray[np.intp]
@@ -95,7 +95,7 @@ class _Fold:
         self.codes = codes[:, held]
         self.known = self.codes < np.array(self.labels.cards)[:, None]
         self.weights = np.ones(len(held)) if weights is None else weights[held]
-        n_learned = len(learned) if weights is None else weights[learned].sum() * scale_of(weights[learned])
+        n_learned = len(learned) if weights is None else scaled_up(weights[learned]).sum()
         self.least = -math.log(n_learned)
 
     def log_of_labels(self, target: int, parents: tuple[int, ...] = ()) -> Floats:

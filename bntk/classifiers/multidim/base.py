@@ -25,7 +25,7 @@ from bntk.cpt import search_limit
 from bntk.data.cuts import joint_cuts
 from bntk.data.labels import Labels, read_labels
 from bntk.data.table import Table, Unseen, code_dtype
-from bntk.data.weights import scale_of
+from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
@@ -259,7 +259,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
         self._check_options()
         with using_threads(self.n_jobs):
             X, self.labels_, codes, weights, _ = self._counted(X, Y, sample_weight)
-            weights = None if weights is None else weights * scale_of(weights)
+            weights = None if weights is None else scaled_up(weights)
             self.classes_ = list(self.labels_.classes)
             numeric = _joint_cuts(X, self.numeric, codes, self.labels_, weights)
             nothing = np.zeros(codes.shape[1], dtype=np.int64)
