@@ -11,7 +11,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,7 @@ from bntk.data.coding import declared_order
 from bntk.data.columns import code_column
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, names_of
+from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
@@ -41,6 +42,7 @@ from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, updated
 from bntk.learning.priors import Backoff, Dirichlet, Prior, as_prior
 from bntk.learning.scores import Accuracy, LogLikelihood, PredictiveScore, Score, by_name
+from bntk.learning.scores.leaving_out import one_by_one
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.search.stepwise import StepwiseSearch
 from bntk.learning.space import Space
@@ -145,6 +147,33 @@ class RowReader(ClassifierMixin, BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+class CountedRows(NamedTuple):
+    """Rows that count, which are those of a positive weight.
+
+    Attributes
+    ----------
+    X : data
+    labels : ClassColumn
+    weights : ndarray, optional
+        None where all rows count once.
+    places : ndarray of int, optional
+        Where they are among the rows that were given; None where all rows count.
+    n_given : int
+        The number of rows that were given.
+    """
+
+    X: Any
+    labels: ClassColumn
+    weights: Floats | None
+    places: NDArray[np.intp] | None
+    n_given: int
+
+    def take(self, rows: NDArray[np.intp]) -> CountedRows:
+        """Some of these rows, as if no others had been given; a row may be taken more than once."""
+        weights = None if self.weights is None else self.weights[rows]
+        return CountedRows(_rows_of(self.X, rows), self.labels.take(rows), weights, None, len(rows))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -255,7 +284,9 @@ class BayesClassifier(RowReader):
             labelled rows, and its parameters are estimated by EM from all rows. Others refuse them. None if it has
             ``n_classes`` and no row has a label.
         sample_weight : array_like of shape (n_rows,), optional
-            One non-negative number per row; a row of weight 0 is ignored, and one of weight 2 counts as two rows.
+            One non-negative number per row: how often it counts. A row of weight 0 is as good as not there, and one of
+            weight 2 is the row twice. Weights that sum to less than the number of rows (with a positive weight) are
+            scaled up to it.
         """
         with using_threads(self.n_jobs):
             return self._fit(X, y, sample_weight, None)
@@ -273,14 +304,16 @@ class BayesClassifier(RowReader):
         ----------
         classes : array_like, optional
             All classes, where the rows of the first call do not have them all. Later calls may leave it out.
+        sample_weight : array_like of shape (n_rows,), optional
+            One non-negative number per row: how often it counts. Weights are never scaled here, unlike in ``fit``, as
+            the sum over all calls is not known: weights that sum to one add a single row.
         """
         with using_threads(self.n_jobs):
             if not hasattr(self, "classes_"):
                 return self._fit(X, y, sample_weight, classes, for_more=True)
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
                 raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
-            X = self._checked_rows(X, reset=False)
-            labels, weights = self._checked_labels(X, y, sample_weight, for_more=True)
+            X, labels, weights, *_ = self._counted(self._checked_rows(X, reset=False), y, sample_weight, for_more=True)
             if labels.order is not None and self._ordered_classes(labels.order) != list(self._class_variable.states):
                 raise ValueError(
                     f"y declares the order {format_states(labels.order)} of the classes, but in the first call it was "
@@ -296,13 +329,12 @@ class BayesClassifier(RowReader):
         self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
     ) -> Self:
         """Learn; ``for_more`` says that rows are to be added later, which must be possible."""
-        X = self._checked_rows(X, reset=True)
-        labels, weights = self._checked_labels(X, y, sample_weight, for_more)
-        if weights is not None and (weights == 0).any():  # as if they were not there, for states and cuts, too
-            there = np.flatnonzero(weights)
-            if not there.size:
-                raise ValueError("every row has the weight 0; at least one must count")
-            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
+        rows = self._counted(self._checked_rows(X, reset=True), y, sample_weight, for_more)
+        return self._fit_rows(rows, y, classes)
+
+    def _fit_rows(self, counted: CountedRows, y: Any, classes: ArrayLike | None) -> Self:
+        """Learn from the rows that count; their labels were read from ``y``, which has the name of the class."""
+        X, labels, weights, *_ = counted
         self.classes_ = self._classes_of(labels) if classes is None else np.unique(np.asarray(classes))
         if self.missing not in ("marginal", "em", "state"):
             raise ValueError(f"missing must be 'marginal', 'em' or 'state', not {self.missing!r}")
@@ -525,20 +557,21 @@ class BayesClassifier(RowReader):
 
     # ---------------------------------------------------------------- checking what is given
 
-    def _checked_labels(
-        self, X: Any, y: Any, sample_weight: Any, for_more: bool = False
-    ) -> tuple[ClassColumn, Floats | None]:
+    def _counted(self, X: Any, y: Any, sample_weight: Any, for_more: bool = False) -> CountedRows:
+        """The rows that count and their labels; ``for_more`` says that weights are to be taken as they are."""
         labels, n_rows = self._read_labels(X, y), _n_rows(X)
         if len(labels) != n_rows:
             raise ValueError(
                 f"X has {n_rows:,} rows, but y has {len(labels):,} labels: inconsistent numbers of samples"
             )
+        weights = sample_weights(sample_weight, n_rows, scale=not for_more)
+        places = None if weights is None or weights.all() else np.flatnonzero(weights)
+        if weights is not None and places is not None:  # as if the others were not there, for states and cuts, too
+            X, labels, weights = _rows_of(X, places), labels.take(places), weights[places]
         if not labels.is_complete and (for_more or not self._takes_unlabelled):
-            raise _missing_label(self, labels, for_more)
-        if sample_weight is None:
-            return labels, None
-        weights = _check_sample_weight(sample_weight, labels.codes, dtype=np.float64, ensure_non_negative=True)
-        return labels, weights
+            row = int(np.argmin(labels.known))
+            raise _missing_label(self, row if places is None else int(places[row]), for_more)
+        return CountedRows(X, labels, weights, places, n_rows)
 
     def _read_labels(self, X: Any, y: Any) -> ClassColumn:
         if y is None:
@@ -602,7 +635,8 @@ class NetworkClassifier(BayesClassifier):
         """The score that suits the search: accuracy in folds where it goes by steps, which it judges well."""
         if not isinstance(self._chosen_search(), StepwiseSearch):
             return LogLikelihood()
-        return Accuracy(folds=FOLDS if counter.n_rows > FOLDS else "loo", prior=self._alpha, seed=self._seed)
+        folds = FOLDS if one_by_one(counter).n_rows > FOLDS else "loo"
+        return Accuracy(folds=folds, prior=self._alpha, seed=self._seed)
 
     def _given_score(self, criterion: str | Score) -> Score:
         """The criterion; a predictive score that is given by its name has the pseudo-count of the classifier."""
@@ -744,9 +778,8 @@ def _numbers_where_possible(X: NDArray[Any]) -> NDArray[Any]:
         return X
 
 
-def _missing_label(classifier: BayesClassifier, labels: ClassColumn, for_more: bool) -> ValueError:
+def _missing_label(classifier: BayesClassifier, row: int, for_more: bool) -> ValueError:
     """The error for a row without a label, where every row must have one."""
-    row = int(np.argmin(labels.known))
     start = f"Input y contains NaN or None: the class of row {row} is missing; "
     leave = "leave such rows out (known = ~pd.isna(y); X[known], y[known])"
     if classifier._takes_unlabelled and for_more:
@@ -758,6 +791,17 @@ def _missing_label(classifier: BayesClassifier, labels: ClassColumn, for_more: b
     )
 
 
+def sample_weights(given: Any, n_rows: int, scale: bool = True) -> Floats | None:
+    """The weights of rows that an estimator was given, checked, and scaled up where they sum to less than the rows."""
+    if given is None:
+        return None
+    weights = _check_sample_weight(given, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True)
+    weights = checked_weights(weights, n_rows, "sample_weight")
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number: a row of weight 0 is not there.")
+    return scaled_up(weights) if scale else weights
+
+
 def _n_rows(X: Any) -> int:
     return len(next(iter(X.values()))) if isinstance(X, Mapping) else len(X)
 
@@ -767,7 +811,7 @@ def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
         return X.take(rows)
     if isinstance(X, Mapping):
         return {name: _safe_indexing(column, rows) for name, column in X.items()}
-    return _safe_indexing(X, rows)
+    return _safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), rows)
 
 
 def _class_name(y: Any, features: tuple[str, ...]) -> str:

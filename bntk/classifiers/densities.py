@@ -100,6 +100,15 @@ class Columns(NamedTuple):
             raise DataError(f"column {self.names[f]!r} holds {own[f, row]:g} in row {row}; {why}")
         return own
 
+    def refuse_overflow(self, sums: Floats, what: str) -> None:
+        """Refuse features whose numbers, times their weights, have sums that are no floats."""
+        wrong = np.flatnonzero(~np.isfinite(sums))
+        if wrong.size:
+            raise DataError(
+                f"column {self.names[wrong[0]]!r} holds numbers so large that their {what} sum to {sums[wrong[0]]:g}; "
+                "divide them by a number, or cut them into intervals (numeric='mdl')"
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
@@ -140,7 +149,10 @@ class Gaussian:
         more, means, squares = np.zeros((3, *self.totals.shape))
         pieces = spans(len(own), n_threads())
         run_parallel(lambda span: add_moments(own, classes, weights, *span, more, means, squares), pieces)
-        return Gaussian(self.columns, *_merged((self.totals, self.means, self.squares), (more, means, squares)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            merged = _merged((self.totals, self.means, self.squares), (more, means, squares))
+        self.columns.refuse_overflow(merged[2].sum(axis=1), "squared deviations")
+        return Gaussian(self.columns, *merged)
 
     def of_all(self) -> Moments:
         """Weight, mean and squared deviations of all classes together, shape (F, 1) each."""
@@ -229,6 +241,8 @@ class Multinomial:
         own, counts = self.columns.of(numbers, low=0.0), self.counts.copy()
         weights = np.ones(len(classes)) if weights is None else weights
         run_parallel(lambda span: add_counts(own, classes, weights, *span, counts), spans(len(own), n_threads()))
+        with np.errstate(over="ignore"):
+            self.columns.refuse_overflow(np.cumsum(counts.sum(axis=1)), "counts")
         return Multinomial(self.columns, self.prior, counts)
 
     def pseudo_count(self, prior: Prior) -> float | Floats:
@@ -273,6 +287,9 @@ class KernelDensities:
         more = run_parallel(
             lambda pair: pair[0].updated(pair[1], classes, weights), zip(self.features, own, strict=True)
         )
+        with np.errstate(over="ignore"):
+            ranges = [np.ptp(density.points) if len(density.points) else 0.0 for density in more]
+            self.columns.refuse_overflow(np.square(ranges) * [density.weights.sum() for density in more], "squares")
         return KernelDensities(self.columns, tuple(more))
 
     def log_density(self, numbers: Floats) -> Floats:

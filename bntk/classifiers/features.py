@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from bntk.data.class_order import label_column
-from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order, left_out
+from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order, has_states, left_out
 from bntk.data.columns import code_column, columns_of, n_rows_of, numbers_of
 from bntk.data.cuts import checked_cuts
 from bntk.data.numbers import (
@@ -120,14 +120,15 @@ class Features:
         columns = columns_of(X)
         as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
         numbers = {} if as_labels else columns_of_numbers(columns)
-        ways = ways_of(numeric, columns, numbers, "mdl" if (classes < n_classes).any() else "frequency")
+        cutting = "mdl" if (classes < n_classes).any() else "frequency"
+        ways = ways_of(numeric, columns, numbers, cutting, weights=weights)
         empty = columns_without_value(numbers)
         ways = {name: way for name, way in ways.items() if name not in empty}
         cuts = cut_points(ways, numbers, classes, n_classes, weights, n_bins)
         continuous = {name: way for name, way in ways.items() if isinstance(way, str) and way in CONTINUOUS}
         modelled = {*cuts, *continuous, *empty}
         coded = [code_column(name, own) for name, own in columns if name not in modelled]
-        unused = tuple(left_out(coded, identifiers, empty))
+        unused = tuple(left_out(coded, identifiers, empty, weights))
         labels = _table_of([column for column in coded if column.name not in unused])
         names = tuple([name for name, _ in columns])
         features = cls(names, variables_of(names, labels, cuts), frozenset(), cuts, continuous, unused)
@@ -141,15 +142,17 @@ class Features:
     def read(self, X: Any, unseen: Unseen = "missing") -> Rows:
         """Other rows, coded as the training rows were; a value that was not seen there is missing, or refused."""
         columns = dict(columns_of(X, self.names))
+        n_rows = n_rows_of(next(iter(columns.values())))
         numbers = {name: numbers_of(columns[name]) for name in (*self.cuts, *self.continuous)}
         for name, column in numbers.items():
-            if column is None and not len(self.cuts.get(name, (0,))):  # constant, whatever it holds
-                numbers[name] = np.full(len(columns[name]), np.nan)
+            constant = not len(self.cuts.get(name, (0,)))  # whatever it holds
+            if column is None and (constant or not has_states(code_column(name, columns[name]), seen=True)):
+                numbers[name] = np.full(n_rows, np.nan)
             elif column is None:
                 raise DataError(f"column {name!r} held numbers when the classifier was fitted, but does not now")
         known = [v for v in self.seen if v.name not in self.cuts]
         labels = _table_of([code_column(v.name, columns[v.name]) for v in known], known, unseen)
-        return self._rows(labels, numbers, n_rows_of(next(iter(columns.values()))))
+        return self._rows(labels, numbers, n_rows)
 
     def _rows(self, labels: Table | None, numbers: Mapping[str, Any], n_rows: int) -> Rows:
         kept = np.array([numbers[name] for name in self.continuous], dtype=np.float64)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
-from bntk.classifiers.base import NetworkClassifier, _rows_of
-from bntk.classifiers.features import ClassColumn
+from bntk.classifiers.base import CountedRows, NetworkClassifier, _rows_of
+from bntk.data.weights import copies_of
 from bntk.errors import DataError, UnseenStateWarning
 from bntk.graph.dag import DAG
 from bntk.learning import confusion
@@ -61,7 +61,8 @@ class RMCV(NetworkClassifier):
     cv : int, "loo", ndarray of int, splitter or iterable of splits
         The number of folds, which are stratified; with so few rows, or for ``"loo"``, each row is left out by itself.
         Or the fold of each row, or a splitter of scikit-learn, or what its ``split`` returns; each row must be left out
-        once.
+        once. Rows of whole weights are divided one by one: a row of weight 2 is two rows, which may be in different
+        folds, unless folds are given; a row of any other weight is in one fold.
     start : {"empty", "naive"}, DAG or str
         The structure that the search begins with: without arcs, naive Bayes, or one of your own, such as
         ``"a -> class -> b"``. The class has the name of ``y``, or ``class``.
@@ -113,26 +114,18 @@ class RMCV(NetworkClassifier):
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return spaces.general((*features, target), target, max_parents=self.max_parents)
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
-    ) -> Self:
-        X = self._checked_rows(X, reset=True)
-        labels, weights = self._checked_labels(X, y, sample_weight, for_more)
-        folds = _folds(self.cv, labels.codes)
-        if weights is not None and (weights == 0).any():  # folds are of the rows that count
-            there = np.flatnonzero(weights)
-            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
-            y = None if y is None else _rows_of(y, there)
-            folds = folds[there] if isinstance(folds, np.ndarray) else folds
+    def _fit_rows(self, counted: CountedRows, y: Any, classes: ArrayLike | None) -> Self:
+        counted = _one_by_one(counted)
+        folds = _folds(self.cv, counted)
         self.alpha_: float | None = self._given_alpha()
-        judged = np.flatnonzero(labels.known)
+        judged = np.flatnonzero(counted.labels.known)
         if self.alpha == "auto":
-            self.alpha_ = self._best_alpha(X, y, judged, labels, weights, folds, classes)
+            self.alpha_ = self._best_alpha(counted, y, judged, folds, classes)
         # The structure is judged by the labelled rows; if there are none, by the labels that all of them are given.
         folds = folds[judged] if isinstance(folds, np.ndarray) and judged.size else folds
         self._held_folds = folds
         try:
-            return super()._fit(X, y, weights, classes, for_more)
+            return super()._fit_rows(counted, y, classes)
         finally:
             del self._held_folds
 
@@ -190,33 +183,34 @@ class RMCV(NetworkClassifier):
         return float(score.alpha) if isinstance(score, IM) else None
 
     def _best_alpha(
-        self, X: Any, y: Any, judged: NDArray[np.intp], labels: ClassColumn, weights: Floats | None, folds: Any,
-        classes: ArrayLike | None,
-    ) -> float:  # fmt: skip
+        self, counted: CountedRows, y: Any, judged: NDArray[np.intp], folds: Any, classes: ArrayLike | None
+    ) -> float:
         """The best alpha by the rows that have a label."""
         if not judged.size:
             raise ValueError("alpha='auto' is chosen by the labels of rows, but no row has one; give a number")
-        known = labels.labels if classes is None else np.unique(np.asarray(classes))
-        if len(judged) < len(labels):
-            X, y, labels = _rows_of(X, judged), _rows_of(y, judged), labels.take(judged)
-            weights = None if weights is None else weights[judged]
+        known = counted.labels.labels if classes is None else np.unique(np.asarray(classes))
+        if len(judged) < len(counted.labels):
+            counted = counted.take(judged)
             folds = folds[judged] if isinstance(folds, np.ndarray) else folds
-        return self._chosen_alpha(X, y, Split(labels.among(known), known, weights, folds, self._seed))
+        split = Split(counted.labels.among(known), known, counted.weights, folds, self._seed)
+        return self._chosen_alpha(counted, y, split)
 
-    def _chosen_alpha(self, X: Any, y: Any, split: Split) -> float:
+    def _chosen_alpha(self, counted: CountedRows, y: Any, split: Split) -> float:
         """The candidate with the best normalised measure on rows that were not learned from; of equals the least."""
         M = len(split.classes)
         if M == 1:
             return 1.0
         held, learned = split.rows()
+        rows, others = counted.take(learned), _rows_of(counted.X, held)
         best, chosen = -np.inf, 1.0
         for alpha in sorted({*range(2, M + 1), M**2, M**3}):
             folds = split.folds[learned] if isinstance(split.folds, np.ndarray) else split.folds
             model = clone(self).set_params(alpha=alpha, cv=folds, random_state=split.seed, unseen="missing")
-            model._fit(_rows_of(X, learned), _rows_of(y, learned), split.weights_of(learned), split.classes)
+            model._checked_rows(rows.X, reset=True)
+            model._fit_rows(rows, y, split.classes)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnseenStateWarning)  # of states that only rows held out have
-                found = np.argmax(model.predict_log_proba(_rows_of(X, held)), axis=1)
+                found = np.argmax(model.predict_log_proba(others), axis=1)
             value = split.normalized_measure(held, found, model._sorted_states, alpha)
             best, chosen = (value, float(alpha)) if value > best + EQUAL else (best, chosen)
             if model.search_.interrupted:
@@ -274,14 +268,35 @@ class Split(NamedTuple):
         return float((most - value) / (most - least))
 
 
-def _folds(cv: Any, codes: NDArray[np.int64]) -> Any:
-    """The number of folds, ``"loo"``, or the fold of each row; ``codes`` are the classes of the rows."""
+def _one_by_one(counted: CountedRows) -> CountedRows:
+    """The rows that folds divide: one of weight 2 is two rows, where weights are whole."""
+    copies = None if counted.weights is None else copies_of(counted.weights)
+    if copies is None:
+        return counted
+    places = copies if counted.places is None else counted.places[copies]
+    return counted.take(copies)._replace(weights=None, places=places, n_given=counted.n_given)
+
+
+def _folds(cv: Any, counted: CountedRows) -> Any:
+    """The number of folds, ``"loo"``, or the fold of each row that counts.
+
+    A splitter divides the rows that count; folds and splits that are given are of all rows.
+    """
     if isinstance(cv, (int, np.integer, str)):
         return cv
+    n_given, places = counted.n_given, counted.places
     if isinstance(cv, np.ndarray) and cv.ndim == 1:
-        if len(cv) != len(codes):
-            raise ValueError(f"cv has the fold of {len(cv):,} rows, but there are {len(codes):,}")
-        return cv
+        if len(cv) != n_given:
+            raise ValueError(f"cv has the fold of {len(cv):,} rows, but there are {n_given:,}")
+        return cv if places is None else cv[places]
+    if hasattr(cv, "split"):
+        return _left_out(cv, counted.labels.codes)
+    every = _left_out(cv, np.zeros(n_given, dtype=np.int64))
+    return every if places is None else every[places]
+
+
+def _left_out(cv: Any, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The fold in which each row is left out by a splitter or a list of splits."""
     folds, n_rows = np.full(len(codes), -1), len(codes)
     for fold, (learned, left_out) in enumerate(check_cv(cv).split(np.empty((n_rows, 0)), codes)):
         if len(learned) + len(left_out) != n_rows or (folds[left_out] >= 0).any():

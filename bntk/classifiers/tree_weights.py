@@ -13,6 +13,9 @@ from bntk.learning.counts import TableCounter
 
 Floats = NDArray[np.float64]
 
+#: Rows that a bootstrap sample has at most; their number must be a machine integer.
+MOST_DRAWN = 1 << 62
+
 
 def weights_from_depths(depths: ArrayLike) -> Floats:
     """The weights of Hall (2007): the mean over trees of 1 / sqrt(d).
@@ -49,7 +52,7 @@ def depths_in_trees(counter: TableCounter, n_trees: int, seed: int, ranks: NDArr
     if not sum(cards):
         return np.zeros((n_trees, 0), dtype=np.int64)
     rng = np.random.default_rng(seed)
-    size, shares = max(1, round(repeats.sum())), repeats / repeats.sum()
+    size, shares = min(max(1, round(repeats.sum())), MOST_DRAWN), repeats / repeats.sum()
     samples = [(rng.multinomial(size, shares), int(rng.integers(2**31))) for _ in range(n_trees)]
 
     def depths_of(sample: tuple[NDArray[np.int64], int]) -> NDArray[np.int64]:

@@ -37,6 +37,7 @@ from bntk.classifiers.densities import (
 )
 from bntk.cpt import CPT
 from bntk.data.table import Table
+from bntk.data.weights import copies_of
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
@@ -187,10 +188,12 @@ class UnlabelledRows:
         families = sized_families(dag, self.table.variables, np.iinfo(np.int64).max)
         uniform = [np.full([v.n_states for v in family], 1.0 / family[-1].n_states) for family in families]
         children = [node for node, parents in enumerate(dag.parent_indices) if target in parents]
+        copies = None if self.weights is None else copies_of(self.weights)
+        n_rows = self.table.n_rows if copies is None else len(copies)
         for _ in range(N_STARTS):
             tables = with_random_tables(uniform, children, rng)
-            seeds = rng.choice(self.table.n_rows, self.n_classes, replace=self.table.n_rows < self.n_classes)
-            yield Model(self._with_class_table(tables), tuple(self._around(seeds)))
+            seeds = rng.choice(n_rows, self.n_classes, replace=n_rows < self.n_classes)
+            yield Model(self._with_class_table(tables), tuple(self._around(seeds if copies is None else copies[seeds])))
 
     def _around(self, seeds: NDArray[np.int64]) -> Iterator[Density]:
         """Densities of classes, each around one row; a normal distribution where a kernel density is to come."""

@@ -17,7 +17,7 @@ from scipy.special import expit, gammaln, logit, logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from bntk.classifiers.base import NetworkClassifier, _rows_of
+from bntk.classifiers.base import CountedRows, NetworkClassifier, sample_weights
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.classifiers.tree_weights import depths_in_trees, weights_from_depths
@@ -264,25 +264,23 @@ class AWNB(NetworkClassifier):
         self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
     ) -> Self:
         X = self._checked_rows(X, reset=True)
-        self._checked_labels(X, y, sample_weight, for_more)  # in the words of this classifier
+        counted = self._counted(X, y, sample_weight, for_more)
         if self.n_trees < 1 and self.weights is None:
             raise ValueError(f"n_trees={self.n_trees!r}: at least one tree is needed to find weights")
-        estimator = self._unfitted().partial_fit(X, y, classes, sample_weight)
+        weights = sample_weights(sample_weight, counted.n_given, scale=not for_more)
+        estimator = self._unfitted().partial_fit(X, y, classes, weights)  # which does not scale them again
         _refuse_densities(self, estimator.features_)
         self.__dict__.update({name: getattr(estimator, name) for name in FOUND_BY_ESTIMATOR})
         self._estimator = estimator
-        self.weights_: pd.Series = _by_feature(self.features_, self._find_weights(X, y, sample_weight))
+        self.weights_: pd.Series = _by_feature(self.features_, self._find_weights(counted))
         self._hold_weighted(estimator)
         return self
 
-    def _find_weights(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Floats:
+    def _find_weights(self, counted: CountedRows) -> Floats:
         if self.weights is not None:
             return _checked_weights([v.name for v in self.features_.variables], self.weights)
-        labels, weights = self._checked_labels(X, y, sample_weight)
-        if weights is not None:  # rows that do not count may have states and classes of their own
-            there = np.flatnonzero(weights)
-            X, labels, weights = _rows_of(X, there), labels.take(there), weights[there]
-        counter = self._counter(self._rows(X), self._sorted_states[labels.among(self.classes_)], weights)
+        codes = self._sorted_states[counted.labels.among(self.classes_)]
+        counter = self._counter(self._rows(counted.X), codes, counted.weights)
         ranks = np.argsort(self._sorted_states)  # so that samples do not depend on the declared order of the classes
         return weights_from_depths(depths_in_trees(counter, self.n_trees, self._seed, ranks))
 

@@ -116,6 +116,11 @@ def codes_in_use(column: CodedColumn, seen: bool = False) -> Sequence[int]:
     return used
 
 
+def has_states(column: CodedColumn, seen: bool = False) -> bool:
+    """Whether a column has a value in some row, or declares one unless only values that are ``seen`` count."""
+    return any(not is_missing(column.labels[code]) for code in codes_in_use(column, seen))
+
+
 def _distinct(labels: Sequence[State]) -> list[State]:
     """The labels that are not missing, each once."""
     if {*map(type, labels)} <= NEVER_MISSING:
@@ -297,17 +302,24 @@ _DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
 _INSTANT = re.compile(rf"({_DAY})([T ]\s*{_CLOCK}\s*(Z|[+-]\d{{2}}:?\d{{2}})?)?|{_CLOCK}")
 
 
-def left_out(columns: Sequence[CodedColumn], identifiers: str = "drop", empty: Sequence[str] = ()) -> list[str]:
+def left_out(
+    columns: Sequence[CodedColumn],
+    identifiers: str = "drop",
+    empty: Sequence[str] = (),
+    weights: np.ndarray | None = None,
+) -> list[str]:
     """The names of columns of labels that are left out, named in one warning.
 
     A column is left out if it has no value; if its labels are dates or times; or if it has more states than half its
     rows with a value, of which there are at least 20. The last two are kept with ``identifiers="keep"``. ``empty`` are
-    further columns without a value.
+    further columns without a value. With ``weights``, a row counts as so many.
     """
     if identifiers not in IDENTIFIERS:
         raise ValueError(f"identifiers must be 'drop' or 'keep', not {identifiers!r}")
     reasons = dict.fromkeys(empty, EMPTY)
-    reasons |= {column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop"))}
+    reasons |= {
+        column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop", weights))
+    }
     if reasons:
         told = "; ".join(f"{name!r} {reason}" for name, reason in [*reasons.items()][:8])
         more = f"; and {len(reasons) - 8} more" if len(reasons) > 8 else ""
@@ -324,7 +336,7 @@ EMPTY = "has no value"
 ADVICE = 'identifiers="keep" uses them as they are'
 
 
-def _reason(column: CodedColumn, drop: bool) -> str | None:
+def _reason(column: CodedColumn, drop: bool, weights: np.ndarray | None) -> str | None:
     """Why a column is left out; the rows are looked at only where it has many labels."""
     labels = [label for label in column.labels if not is_missing(label)]
     if not labels:
@@ -336,9 +348,9 @@ def _reason(column: CodedColumn, drop: bool) -> str | None:
     if len(labels) <= FEWEST_ROWS / 2:
         return None
     n_states = sum(not is_missing(column.labels[code]) for code in codes_in_use(column, seen=True))
-    known = _n_known(column)
+    known = _n_known(column, weights)
     if known >= FEWEST_ROWS and n_states > known / 2:
-        return f"identifies rows: {n_states:,} states in {known:,} rows"
+        return f"identifies rows: {n_states:,} states in {round(known):,} rows"
     return None
 
 
@@ -348,7 +360,8 @@ def _is_instant(state: Any) -> bool:
     return hasattr(state, "isoformat") or isinstance(state, np.datetime64)
 
 
-def _n_known(column: CodedColumn) -> int:
+def _n_known(column: CodedColumn, weights: np.ndarray | None) -> float:
     """How many rows have a value."""
     missing = np.array([is_missing(label) for label in column.labels] + [True])
-    return int(np.count_nonzero(~np.take(missing, column.codes.astype(np.intp), mode="wrap")))
+    known = ~np.take(missing, column.codes.astype(np.intp), mode="wrap")
+    return float(np.count_nonzero(known) if weights is None else weights[known].sum())

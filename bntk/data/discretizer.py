@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
 from bntk.data.variable import Variable, format_states
+from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import DataError
 
 
@@ -83,11 +84,15 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         y : array of classes, optional
             The class of each row. Needed for ``method="mdl"``. Rows whose class is missing are left out.
         sample_weight : array, optional
-            How often each row counts.
+            How often each row counts: one of weight 2 is the row twice, one of weight 0 is not there. Weights that sum
+            to less than the number of rows (with a positive weight) are scaled up to it.
         """
         source = _Source(self, X, reset=True)
-        if sample_weight is not None and not np.asarray(sample_weight).any():
-            raise ValueError("all sample weights are zero, so that there are no rows to learn from")
+        if sample_weight is not None:
+            weights = checked_weights(sample_weight, source.n_rows, "sample_weight")
+            if not weights.any():
+                raise ValueError("all sample weights are zero, so that there are no rows to learn from")
+            sample_weight = scaled_up(weights)
         given = {key: checked_cuts(cuts, f"the cuts of column {key!r}") for key, cuts in (self.cuts or {}).items()}
         chosen = self._chosen(source, given)
         to_learn = [key for key in chosen if key not in given]
@@ -158,6 +163,11 @@ class _Source:
         else:
             self.array = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
             self.keys = list(range(self.array.shape[1]))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.array if self.frame is None else self.frame)
 
     def numeric(self) -> list[Any]:
         """The keys of the numeric columns; truth values are no numbers."""

@@ -7,7 +7,7 @@ shape (n_rows, n_targets). Labels may be strings, numbers or truth values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -71,6 +71,21 @@ class Labels:
             taken.add(free)
             found.append(Variable(free, classes.tolist()))
         return tuple(found)
+
+    def of_rows(self, codes: Codes, rows: NDArray[np.intp]) -> tuple[Labels, Codes]:
+        """The labels that some rows have, and the codes of all rows by these; any other label counts as missing."""
+        classes: list[NDArray[Any]] = []
+        recoded = np.empty_like(codes)
+        for j, of in enumerate(self.classes):
+            seen = np.unique(codes[j, rows])
+            seen = seen[seen < len(of)]
+            if not seen.size:
+                raise DataError(f"none of the {len(rows):,} rows to learn from has a label of {self.names[j]!r}")
+            places = np.full(len(of) + 1, len(seen))
+            places[seen] = np.arange(len(seen))
+            recoded[j] = places[codes[j]]
+            classes.append(of[seen])
+        return replace(self, classes=tuple(classes)), recoded
 
     def encode(self, Y: Any) -> Codes:
         """The codes of other rows, shape (n_targets, n_rows); the number of classes stands for a missing label."""

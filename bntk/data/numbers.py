@@ -88,10 +88,10 @@ class Reading:
         names = [name for name, _ in columns]
         check_same_length(columns[:1], columns[1:])
         numbers = columns_of_numbers(columns)
-        ways = ways_of(self.numeric, columns, numbers, "frequency", WITHOUT_CLASS)
+        own = None if weights is None else checked_weights(weights, n_rows_of(columns[0][1]))
+        ways = ways_of(self.numeric, columns, numbers, "frequency", WITHOUT_CLASS, own)
         empty = columns_without_value(numbers)
         ways = {name: way for name, way in ways.items() if name not in empty}
-        own = None if weights is None else checked_weights(weights, n_rows_of(columns[0][1]))
         cuts = cut_points(ways, numbers, weights=own, n_bins=self.n_bins)
         coded = [code_column(name, column) for name, column in columns if name not in cuts]
         unused = left_out(coded) if self.identifiers == "drop" else []
@@ -165,6 +165,7 @@ def ways_of(
     numbers: Mapping[str, Floats],
     cutting: str = "mdl",
     known: Sequence[str] = WAYS,
+    weights: Floats | None = None,
 ) -> dict[str, Any]:
     """What becomes of each column of numbers: one of the ``known`` ways, or its cut points.
 
@@ -186,7 +187,7 @@ def ways_of(
             raise _unknown_way(name, way, known)
         colliding = _colliding_numbers(name, own, native[name])
         if isinstance(way, str) and way == "auto":
-            few = len(colliding) <= MOST_WHOLE if colliding else has_few_whole(own)
+            few = len(colliding) <= MOST_WHOLE if colliding else has_few_whole(own, weights)
             way = "category" if few else cutting
         if colliding and not (isinstance(way, str) and way == "category"):
             raise DataError(
@@ -215,7 +216,7 @@ def _colliding_numbers(name: str, numbers: Floats, column: Any) -> list[int]:
     return sorted(whole) if len({float(number) for number in whole}) < len(whole) else []
 
 
-def has_few_whole(numbers: Floats) -> bool:
+def has_few_whole(numbers: Floats, weights: Floats | None = None) -> bool:
     """Whether the numbers of a column are states as they are: few, and all of them whole.
 
     Few are at most :data:`MOST_WHOLE`. More than half as many as there are rows with a number must be a row of numbers
@@ -235,7 +236,9 @@ def has_few_whole(numbers: Floats) -> bool:
             return False
     if not len(found):
         return False
-    return bool(2 * len(found) <= np.count_nonzero(~np.isnan(numbers)) or _counts_on(found))
+    known = ~np.isnan(numbers)
+    n_rows = np.count_nonzero(known) if weights is None else weights[known].sum()  # a row of weight 2 is two rows
+    return bool(2 * len(found) <= n_rows or _counts_on(found))
 
 
 def _counts_on(found: Floats) -> bool:

@@ -93,7 +93,7 @@ def _to_list(sizes: Floats, most: int, room: int) -> NDArray[np.bool_]:
 
 def _counter(codes: Codes, table: Table, weights: Floats) -> TableCounter:
     merged, totals = merged_rows(codes, weights)
-    return TableCounter(Table.from_codes(merged, table.variables), totals)
+    return TableCounter._of_shares(Table.from_codes(merged, table.variables), totals)
 
 
 def _all_completions(

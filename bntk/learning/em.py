@@ -25,6 +25,7 @@ from bntk.cpt import CPT, MAX_TABLE_ENTRIES
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, as_table, column_names
 from bntk.data.variable import Variable, names_of
+from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.inference import choose
@@ -236,8 +237,7 @@ def incomplete_table(
     if others:
         tables.append(as_table(data, only=others, require_rows=True, reading=reading, weights=weights))
     table = _joined(tables, names, [declared[name] for name in hidden])
-    checked = None if weights is None else TableCounter(table, np.asarray(weights)).weights
-    return table, checked, hidden
+    return table, None if weights is None else checked_weights(weights, table.n_rows), hidden
 
 
 def _joined(tables: Sequence[Table], names: Sequence[str], hidden: Sequence[Variable]) -> Table:
@@ -317,7 +317,7 @@ class IncompleteRows:
         large = self._is_large
         self._cells = self._cells.with_weights(repeats)
         self._large, self._large_weights = np.ascontiguousarray(self._partial[:, large]), repeats[large]
-        complete = TableCounter(self._complete_rows, None if weights is None else weights[self._whole])
+        complete = TableCounter._of_shares(self._complete_rows, None if weights is None else weights[self._whole])
         partly = self._count(self._partial[:, ~large], repeats[~large])
         self._complete = [counts + more for counts, more in zip(complete.tables(self.scopes), partly, strict=True)]
         apart = self._count(self._large, self._large_weights)
@@ -328,7 +328,7 @@ class IncompleteRows:
 
     def _count(self, codes: NDArray[Any], weights: Floats) -> list[Floats]:
         """The counts of the families in rows where they have no missing cell."""
-        return TableCounter(Table.from_codes(codes, self.table.variables), weights).tables(self.scopes)
+        return TableCounter._of_shares(Table.from_codes(codes, self.table.variables), weights).tables(self.scopes)
 
     def _expected(self, dag: DAG) -> ExpectedCounts:
         codes, weights = self._partial, np.ones(self._partial.shape[1])
@@ -390,7 +390,7 @@ class IncompleteRows:
 
     def available(self) -> list[Floats]:
         """Estimates from the available cases with one more row in each cell, so that nothing is impossible."""
-        counts = TableCounter(self.table, self.weights).tables(self.scopes)
+        counts = TableCounter._of_shares(self.table, self.weights).tables(self.scopes)
         return [posterior_mean(table, np.float64(1)) for table in counts]
 
 

@@ -52,7 +52,7 @@ def fit(
         ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size, ``BDeu.per_class(alpha, target=...)`` one of each
         class; ``"backoff"`` shrinks each table towards P(child), see :class:`bntk.priors.Backoff`.
     weights : array_like, optional
-        One non-negative number per row.
+        One non-negative number per row: how often it counts. Weights are not scaled.
     variables : sequence of Variable, optional
         Declared states, where the data may not show all of them.
     numeric : str or mapping
@@ -123,7 +123,11 @@ def updated(network: BayesianNetwork, data: Any, weights: ArrayLike | None = Non
     more = counter.tables(map(names_of, wanted))
     beside = [network.prior_counts[names_of(family)] for family in wanted[len(families) :]]
     kept = [*(np.asarray(cpt.counts) for cpt in network.cpts), *beside]
-    counts = [np.add(old, new) for old, new in zip(kept, more, strict=True)]
+    with np.errstate(over="ignore"):
+        counts = [np.add(old, new) for old, new in zip(kept, more, strict=True)]
+        for family, table in zip(wanted, counts, strict=True):
+            if not np.isfinite(table.sum()):
+                raise NetworkError(f"the counts of {list(names_of(family))} sum to {table.sum():g}: fit all rows again")
     own, prior_counts = counts[: len(families)], _by_names(wanted, counts, len(families))
     return estimated(network.dag, families, own, network.prior, prior_counts, positions=network.positions)
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.data.variable import Variable, cards_of, names_of
+from bntk.data.weights import LEAST, MOST
 from bntk.errors import DataError
 
 __all__ = ["BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
@@ -61,7 +62,10 @@ class Prior(ABC):
         tables : mapping
             The counts that :meth:`needed` named, by the names of their variables.
         """
-        return [self.pseudo_count(family[-1], n_configurations(family)) for family in families]
+        found = [self.pseudo_count(family[-1], n_configurations(family)) for family in families]
+        for alpha in found:
+            _check_cells(alpha if isinstance(alpha, float) else float(np.max(alpha)))
+        return found
 
     def needed(self, families: Sequence[Family]) -> list[Family]:
         """The families whose counts :meth:`pseudo_counts` depends on; none for most priors."""
@@ -106,6 +110,8 @@ class Dirichlet(Prior):
         for name, number in [*given, ("the default", self.default)]:
             if not np.all(np.isfinite(number)) or np.any(np.asarray(number, dtype=float) < 0):
                 raise ValueError(f"a Dirichlet prior needs finite numbers from 0; {name} has {number!r}")
+            for each in np.ravel(np.asarray(number, dtype=float)).tolist():
+                check_pseudo_count(each, f"the pseudo-count of {name} in a Dirichlet prior")
 
     def pseudo_count(self, child: Variable, q: int) -> float | NDArray[np.float64]:
         """The pseudo-count of the child's cells."""
@@ -133,8 +139,7 @@ class BDeu(Prior):
     ess: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.ess) and self.ess > 0):
-            raise ValueError(f"the equivalent sample size must be a positive number, not {self.ess!r}")
+        check_pseudo_count(self.ess, "the equivalent sample size", positive=True)
 
     @classmethod
     def per_class(cls, alpha: float, n_classes: int | None = None, *, target: str | None = None) -> BDeu | BDeuPerClass:
@@ -191,8 +196,7 @@ class BDeuPerClass(Prior):
     target: str | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.alpha) and self.alpha > 0):
-            raise ValueError(f"the equivalent sample size of a class must be a positive number, not {self.alpha!r}")
+        check_pseudo_count(self.alpha, "the equivalent sample size of a class", positive=True)
 
     def given_class(self, variables: Sequence[Variable]) -> BDeu:
         """``BDeu(alpha * K)``; with several class variables there is no one number of classes."""
@@ -252,8 +256,7 @@ class Backoff(Prior):
 
     def __post_init__(self) -> None:
         for name, number in (("rows", self.rows), ("alpha", self.alpha)):
-            if not (math.isfinite(number) and number >= 0):
-                raise ValueError(f"{name} of a Backoff must be a finite number from 0, not {number!r}")
+            check_pseudo_count(number, f"{name} of a Backoff")
         if isinstance(self.given, str) or not all(isinstance(name, str) for name in self.given):
             raise ValueError(f"given of a Backoff must be names of variables, not {self.given!r}")
         object.__setattr__(self, "given", tuple(self.given))
@@ -316,8 +319,27 @@ def n_configurations(family: Family) -> int:
     return math.prod(cards_of(family[:-1]))
 
 
+def check_pseudo_count(number: float, what: str, positive: bool = False) -> None:
+    """Refuse a number that cannot be added to counts: not finite, negative, or so large or small that sums are off."""
+    if not (math.isfinite(number) and (number > 0 or (number == 0 and not positive))):
+        kind = "a positive number" if positive else "a finite number from 0"
+        raise ValueError(f"{what} must be {kind}, not {number!r}")
+    if number > MOST or 0 < number < LEAST:
+        raise ValueError(
+            f"{what} is {number:g}: pseudo-counts count as rows, and sums of them would not be exact; give a number "
+            f"from {LEAST:g} to {MOST:g}"
+        )
+
+
+def _check_cells(alpha: ArrayLike) -> None:
+    """Refuse pseudo-counts that a prior of the user's own gives, if they would overflow; arrays are trusted here."""
+    if isinstance(alpha, float) and not alpha <= MOST:
+        raise ValueError(f"the prior gives a cell the pseudo-count {alpha:g}; give finite numbers, up to {MOST:g}")
+
+
 def posterior_mean(counts: NDArray[Any], alpha: ArrayLike) -> NDArray[np.float64]:
     """Counts plus pseudo-counts, normalised over the last axis; uniform where there are neither."""
+    _check_cells(alpha)
     values = counts + np.asarray(alpha, dtype=np.float64)
     totals = values.sum(axis=-1, keepdims=True)
     if totals.min(initial=1.0) > 0:

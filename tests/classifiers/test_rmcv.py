@@ -359,17 +359,17 @@ def test_it_is_saved(tmp_path: Any) -> None:
 def test_alpha_is_chosen_on_rows_that_learning_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = blanket(500, n_classes=4)
     tried: list[tuple[float, list[int], list[int]]] = []
-    learn, predict = bntk.RMCV._fit, bntk.RMCV.predict_log_proba
+    learn, predict = bntk.RMCV._fit_rows, bntk.RMCV.predict_log_proba
 
-    def recording_fit(self: Any, X: Any, *rest: Any) -> Any:
-        tried.append((self.alpha, X.index.tolist(), []))
-        return learn(self, X, *rest)
+    def recording_fit(self: Any, counted: Any, *rest: Any) -> Any:
+        tried.append((self.alpha, counted.X.index.tolist(), []))
+        return learn(self, counted, *rest)
 
     def recording_predict(self: Any, X: Any) -> Any:
         tried[-1][2].extend(X.index.tolist())
         return predict(self, X)
 
-    monkeypatch.setattr(bntk.RMCV, "_fit", recording_fit)
+    monkeypatch.setattr(bntk.RMCV, "_fit_rows", recording_fit)
     monkeypatch.setattr(bntk.RMCV, "predict_log_proba", recording_predict)
     rmcv = bntk.RMCV(alpha="auto").fit(X, y)
     (whole, rows, _), *candidates = tried
@@ -434,7 +434,7 @@ def test_the_declared_order_of_the_classes_counts(alpha: Any) -> None:
 
 def test_alpha_is_the_one_with_the_best_normalised_measure_on_the_rows_held_out() -> None:
     X, harm = accidents()
-    weights = np.random.default_rng(0).choice([1.0, 2.0], len(X))
+    weights = np.random.default_rng(0).choice([1.0, 2.5], len(X))  # which are not split
     part = stratified(np.unique(harm.astype(str), return_inverse=True)[1], 5, 1, 0)[0]
     values = {}
     for alpha in (2, 3, 9, 27):

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from bntk._threads import using_threads
-from bntk.classifiers.base import BayesClassifier, _n_rows
+from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.composed.inputs import Floats, Inputs, read_inputs
 from bntk.classifiers.composed.links import ChainLink, LinkMaker
 from bntk.classifiers.multidim.base import MultiTargetClassifier
 from bntk.classifiers.naive import NaiveBayes
 from bntk.data.coding import check_column_names
 from bntk.data.columns import columns_of
-from bntk.data.labels import Labels, read_labels
+from bntk.data.labels import Labels
 from bntk.data.table import Table
 from bntk.errors import DataError
 
@@ -65,7 +65,7 @@ class ComposedClassifier(MultiTargetClassifier):
 
     # ---------------------------------------------------------------- learning and predicting
 
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, Y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows and their labels.
 
         Parameters
@@ -74,16 +74,18 @@ class ComposedClassifier(MultiTargetClassifier):
         Y : data frame, mapping of columns, or array of shape (n_rows, n_targets)
             A class variable may have any number of labels. Where a label is missing, the row does not count for that
             class variable; nor, if the estimator refuses missing values, for those that take it as a feature.
+        sample_weight : array_like of shape (n_rows,), optional
+            One non-negative number per row: how often it counts. A row of weight 0 is as good as not there. The
+            estimator gets the weights of the rows that it learns from; those of this package scale weights that sum to
+            less than the number of rows up to it. An estimator that takes no weights is refused.
         """
         with using_threads(self.n_jobs):
-            X = self._checked_rows(X, reset=True)
-            if Y is None:
-                raise ValueError(f"{type(self).__name__} requires Y to be passed, but the target Y is None")
-            labels, codes = read_labels(Y, X.n_rows if isinstance(X, Table) else _n_rows(X), missing=True)
-            self._names = tuple(name for name, _ in columns_of(X))
-            self.labels_: Labels = labels
+            rows = self._counted(X, Y, sample_weight)
+            self._names = tuple(name for name, _ in columns_of(rows.X))
+            self.labels_: Labels = rows.labels
             self._make_ready()
-            self._learn(LinkMaker(self._prototype, read_inputs(X, self._prototype, self._variables), labels, codes))
+            inputs = read_inputs(rows.X, self._prototype, self._variables)
+            self._learn(LinkMaker(self._prototype, inputs, rows.labels, rows.codes, rows.weights, rows.places))
         return self
 
     def _make_ready(self) -> None:

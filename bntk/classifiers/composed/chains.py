@@ -22,8 +22,10 @@ from bntk.classifiers.composed.links import ChainLink, LinkMaker
 from bntk.classifiers.multidim.base import MOST_JOINT_STATES
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.table import Table
+from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
+from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import Score
 from bntk.learning.search.spanning import maximum_spanning_tree
@@ -204,7 +206,8 @@ class BayesianChain(Chain):
         For m class variables, m² classifiers are learned in each fold; of naive Bayes only m.
     cv : int, splitter or list of splits
         For ``given="features"``: the number of folds, which are shuffled by ``random_state`` and the same for all
-        pairs; or a splitter of scikit-learn, or what its ``split`` returns.
+        pairs; or a splitter of scikit-learn, or what its ``split`` returns. A row of weight 2 is two rows, which may be
+        in different folds, unless splits are given; a row whose weight is not whole is in one fold.
     root : str, optional
         The root of the tree; by default the first class variable. In other parts of a tree that falls into parts, it is
         the first class variable of each.
@@ -269,7 +272,8 @@ class BayesianChain(Chain):
         if learned == "tree" and self.gains_ is not None:
             return self._tree(self.gains_)
         if learned is not None:
-            table = Table.from_codes(maker.codes, self.labels_.variables())
+            weights = None if maker.weights is None else scaled_up(maker.weights)
+            table = TableCounter(Table.from_codes(maker.codes, self.labels_.variables()), weights)
             if structure == "tree":
                 root = names[0] if self.root is None else self.root
                 return learn_structure(table, "loglik", spaces.tree(names, root), seed=seed_of(self.random_state)).dag
@@ -288,7 +292,8 @@ class BayesianChain(Chain):
             raise ValueError(f"given must be None or 'features', not {self.given!r}")
         if learned != "tree":
             raise ValueError(f"given='features' is for structure='tree', not for structure={self.structure!r}")
-        return gains_of_labels(maker, splits_of(self.cv, maker.codes, seed_of(self.random_state)))
+        maker = maker.one_by_one()
+        return gains_of_labels(maker, splits_of(self.cv, maker, seed_of(self.random_state)))
 
     def _tree(self, gains: Floats) -> DAG:
         """The spanning tree by the mean gain of each pair, without pairs that gain nothing."""

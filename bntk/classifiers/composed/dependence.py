@@ -13,23 +13,35 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold, check_cv
 
-from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
+from bntk.classifiers.composed.inputs import Floats, Inputs
 from bntk.classifiers.composed.links import ChainLink, EstimatorLink, LinkMaker
-from bntk.data.labels import Labels
 from bntk.data.variable import Variable
-from bntk.errors import DataError, UnseenStateWarning
+from bntk.data.weights import scaled_up
+from bntk.errors import UnseenStateWarning
 
 Rows = NDArray[np.intp]
 
 
-def splits_of(cv: Any, codes: Codes, seed: int) -> list[tuple[Rows, Rows]]:
-    """The rows to learn from and those to hold out, for each fold; a number of folds is that of shuffled ones."""
-    n_rows = codes.shape[1]
+def splits_of(cv: Any, maker: LinkMaker, seed: int) -> list[tuple[Rows, Rows]]:
+    """The rows to learn from and those to hold out, for each fold; a number of folds is that of shuffled ones.
+
+    A splitter divides the rows that count; a list of splits is of all rows that were given.
+    """
+    n_rows = maker.codes.shape[1]
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         if not 2 <= cv <= n_rows:
             raise ValueError(f"cv={cv!r} must be from 2 to the number of rows, {n_rows:,}")
         cv = KFold(int(cv), shuffle=True, random_state=seed)
-    return list(check_cv(cv).split(np.empty((n_rows, 0)), codes.T))
+    splits = list(check_cv(cv).split(np.empty((n_rows, 0)), maker.codes.T))
+    if maker.places is None or hasattr(cv, "split"):
+        return splits
+    return [(_among(learned, maker.places), _among(held, maker.places)) for learned, held in splits]
+
+
+def _among(rows: Rows, places: Rows) -> Rows:
+    """Which rows are at the given places; there may be several at one, or none."""
+    given = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows
+    return np.flatnonzero(np.isin(places, given))
 
 
 def gains_of_labels(maker: LinkMaker, splits: Iterable[tuple[Rows, Rows]]) -> Floats:
@@ -41,7 +53,8 @@ def gains_of_labels(maker: LinkMaker, splits: Iterable[tuple[Rows, Rows]]) -> Fl
 
     which estimates the conditional mutual information I(Y_i; Y_j | X), as does the entry (j, i). Rows count that have
     both labels, if these occur in the rows that were learned from. Of N rows learned from, probabilities below 1 / N
-    are taken as 1 / N: an estimator that is sure of the wrong label has no infinite loss.
+    are taken as 1 / N: an estimator that is sure of the wrong label has no infinite loss. With weights, the mean is
+    weighted, and N is their sum.
     """
     if not hasattr(maker.prototype, "predict_proba"):
         raise TypeError(
@@ -59,8 +72,9 @@ def gains_of_labels(maker: LinkMaker, splits: Iterable[tuple[Rows, Rows]]) -> Fl
                 for j in range(m):
                     if i != j:
                         both = fold.known[i] & fold.known[j]
-                        sums[i, j] += (fold.log_of_labels(i, (j,))[both] - alone[both]).sum()
-                        counts[i, j] += both.sum()
+                        gains = fold.log_of_labels(i, (j,))[both] - alone[both]
+                        sums[i, j] += fold.weights[both] @ gains
+                        counts[i, j] += fold.weights[both].sum()
     return np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
 
 
@@ -68,15 +82,21 @@ class _Fold:
     """Classifiers of some rows, which predict the labels of others."""
 
     def __init__(self, maker: LinkMaker, learned: Rows, held: Rows) -> None:
-        self.labels, codes = _labels_of(maker.labels, maker.codes, learned)
+        self.labels, codes = maker.labels.of_rows(maker.codes, learned)
         names = [variable.name for variable in maker.inputs.targets]
         targets = tuple(Variable(n, c.tolist()) for n, c in zip(names, self.labels.classes, strict=True))
         inputs = replace(maker.inputs, targets=targets)
-        self.maker = LinkMaker(_lenient(maker.prototype), inputs.take(learned), self.labels, codes[:, learned])
+        weights = maker.weights
+        self.maker = LinkMaker(
+            _lenient(maker.prototype), inputs.take(learned), self.labels, codes[:, learned],
+            None if weights is None else weights[learned],
+        )  # fmt: skip
         self.inputs: Inputs = inputs.take(held)
         self.codes = codes[:, held]
         self.known = self.codes < np.array(self.labels.cards)[:, None]
-        self.least = -math.log(len(learned))
+        self.weights = np.ones(len(held)) if weights is None else weights[held]
+        n_learned = len(learned) if weights is None else scaled_up(weights[learned]).sum()
+        self.least = -math.log(n_learned)
 
     def log_of_labels(self, target: int, parents: tuple[int, ...] = ()) -> Floats:
         """log p(y_target | x, labels of the parents) of the label that each row has; NaN where one is missing."""
@@ -96,22 +116,6 @@ class _Fold:
         every = np.full((len(logs), self.labels.cards[target]), -np.inf)
         every[:, np.searchsorted(self.labels.classes[target], link.model.classes_)] = logs
         return every
-
-
-def _labels_of(labels: Labels, codes: Codes, learned: Rows) -> tuple[Labels, Codes]:
-    """The labels that some rows have, and the codes of all rows by these; any other label counts as missing."""
-    classes: list[NDArray[Any]] = []
-    recoded = np.empty_like(codes)
-    for j, of in enumerate(labels.classes):
-        seen = np.unique(codes[j, learned])
-        seen = seen[seen < len(of)]
-        if not seen.size:
-            raise DataError(f"no row that a fold learns from has a label of {labels.names[j]!r}; use fewer folds (cv)")
-        places = np.full(len(of) + 1, len(seen))
-        places[seen] = np.arange(len(seen))
-        recoded[j] = places[codes[j]]
-        classes.append(of[seen])
-    return replace(labels, classes=tuple(classes)), recoded
 
 
 def _lenient(prototype: Any) -> Any:

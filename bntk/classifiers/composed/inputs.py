@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.classifiers.base import BayesClassifier, _n_rows, _rows_of
-from bntk.data.columns import columns_of, numbers_of
+from bntk.data.coding import has_states
+from bntk.data.columns import columns_of, mapping_columns, numbers_of
 from bntk.data.table import Table, code_dtype
 from bntk.data.variable import Variable
 
@@ -79,14 +80,18 @@ def read_inputs(X: Any, prototype: Any, targets: tuple[Variable, ...]) -> Inputs
 
 
 def _columns(X: Any) -> Any:
-    """X as a table where no column holds numbers, else as its columns: either is quicker to read many times."""
+    """X as a table where every column has labels, else as its columns: either is quicker to read many times.
+
+    A column of numbers has no labels, nor has one without a value: only fitted classifiers know its states.
+    """
     if isinstance(X, Table):
         return X
     columns = dict(columns_of(X))
     columns = {name: _without_pandas(column) for name, column in columns.items()}
     if any(numbers_of(column) is not None for column in columns.values()):
         return columns
-    return Table.from_columns(columns)
+    coded = list(mapping_columns(columns))
+    return Table._from_coded(coded, None, "missing") if all(map(has_states, coded)) else columns
 
 
 def _without_pandas(column: Any) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
@@ -21,6 +22,7 @@ from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
 from bntk.data.labels import Labels, pair_counts
 from bntk.data.variable import Variable, plain_state
+from bntk.data.weights import copies_of, scale_of
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.priors import Prior, as_prior, posterior_mean
@@ -237,13 +239,42 @@ class LinkMaker:
 
     A row counts for a class variable whose label it has. Where it lacks the label of a parent, that is a missing cell;
     and for classifiers of other packages that refuse these, the row does not count.
+
+    Parameters
+    ----------
+    prototype : classifier
+    inputs : Inputs
+    labels : Labels
+    codes : ndarray of shape (n_targets, n_rows)
+    weights : ndarray, optional
+        How often each row counts, above 0.
+    places : ndarray of int, optional
+        Where the rows are among those that the user gave, if these are more.
     """
 
-    def __init__(self, prototype: Any, inputs: Inputs, labels: Labels, codes: Codes) -> None:
+    def __init__(
+        self, prototype: Any, inputs: Inputs, labels: Labels, codes: Codes, weights: Floats | None = None,
+        places: NDArray[np.intp] | None = None,
+    ) -> None:  # fmt: skip
+        if weights is not None and not has_fit_parameter(prototype, "sample_weight"):
+            raise TypeError(
+                f"the estimator {type(prototype).__name__} takes no sample_weight in fit; leave the weights out, or "
+                "choose an estimator that takes them"
+            )
         self.prototype, self.inputs, self.labels, self.codes = prototype, inputs, labels, codes
+        self.weights, self.places = weights, places
         self._features_only: dict[int, Any] = {}
         self._pairs: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self._starts = np.cumsum([0, *labels.cards])
+
+    def one_by_one(self) -> LinkMaker:
+        """The same for rows that are divided: a row of weight 2 is two rows, where weights are whole."""
+        copies = None if self.weights is None else copies_of(self.weights)
+        if copies is None:
+            return self
+        inputs, codes = self.inputs.take(copies), self.codes[:, copies]
+        places = copies if self.places is None else self.places[copies]
+        return LinkMaker(self.prototype, inputs, self.labels, codes, None, places)
 
     def make(self, target: int, parents: Sequence[int] = ()) -> ChainLink:
         """The classifier of a class variable given X and its parents."""
@@ -270,7 +301,8 @@ class LinkMaker:
         if len(known) < codes.shape[1]:
             inputs, codes = inputs.take(known), codes[:, known]
         y = pd.Series(self.labels.classes[target][codes[target]], name=inputs.targets[target].name)
-        return clone(self.prototype).fit(inputs.given(parents, codes[list(parents)]), y)
+        weighted = {} if self.weights is None else {"sample_weight": self.weights[known]}
+        return clone(self.prototype).fit(inputs.given(parents, codes[list(parents)]), y, **weighted)
 
     def _usable(self, target: int, parents: tuple[int, ...]) -> NDArray[np.bool_]:
         """The rows that have the label, and those of the parents, if the classifier refuses missing values."""
@@ -287,13 +319,15 @@ class LinkMaker:
     @cached_property
     def _counts(self) -> Floats:
         """Of all pairs of labels; a missing one counts for none."""
-        return pair_counts(self.codes, self.labels.cards)
+        return pair_counts(self.codes, self.labels.cards, self.weights)
 
     def _pair(self, target: int, parent: int) -> tuple[Floats, Floats]:
         """Counts of the labels of two class variables, and log P(parent | target) for naive Bayes."""
         if (target, parent) not in self._pairs:
             of_target, of_parent = (slice(self._starts[j], self._starts[j + 1]) for j in (target, parent))
             counts = self._counts[of_target, of_parent]
+            if self.weights is not None:  # as the classifier of the target does with the rows that have its label
+                counts = counts * scale_of(self.weights[self._usable(target, ())])
             with np.errstate(divide="ignore"):
                 prior = self._prior.given_class((self.inputs.targets[target],))
                 logs = np.log(_given_class(self.inputs.targets[parent], counts, prior))

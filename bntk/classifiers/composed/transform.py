@@ -103,7 +103,8 @@ class LabelPowerset(ComposedClassifier):
         together = self._together()
         inputs = maker.inputs if len(whole) == maker.inputs.n_rows else maker.inputs.take(whole)
         inputs = replace(inputs, targets=together.variables(self._names))
-        self._link = LinkMaker(self._prototype, inputs, together, which.reshape(1, -1)).make(0)
+        weights = None if maker.weights is None else maker.weights[whole]
+        self._link = LinkMaker(self._prototype, inputs, together, which.reshape(1, -1), weights).make(0)
         self.estimator_: Any = self._link.estimator()
 
     def _together(self) -> Labels:

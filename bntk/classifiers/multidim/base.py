@@ -11,14 +11,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from bntk._threads import using_threads
-from bntk.classifiers.base import RowReader, _n_rows
+from bntk.classifiers.base import RowReader, _n_rows, _rows_of, sample_weights
 from bntk.classifiers.features import Features
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.cpt import search_limit
@@ -27,6 +27,7 @@ from bntk.data.cuts import joint_cuts
 from bntk.data.labels import Labels, read_labels
 from bntk.data.numbers import CONTINUOUS, columns_of_numbers, ways_of
 from bntk.data.table import Table, Unseen, code_dtype
+from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
@@ -44,6 +45,28 @@ MOST_JOINT_STATES = 1 << 16
 
 Floats = NDArray[np.float64]
 Codes = NDArray[Any]
+
+
+class CountedRows(NamedTuple):
+    """Rows that count, which are those of a positive weight.
+
+    Attributes
+    ----------
+    X : data
+    labels : Labels
+        The labels that these rows have.
+    codes : ndarray of shape (n_targets, n_rows)
+    weights : ndarray, optional
+        As they were given; None where all rows count once.
+    places : ndarray of int, optional
+        Where they are among the rows that were given; None where all rows count.
+    """
+
+    X: Any
+    labels: Labels
+    codes: Codes
+    weights: Floats | None
+    places: NDArray[np.intp] | None
 
 
 class MultiTargetClassifier(RowReader):
@@ -70,6 +93,22 @@ class MultiTargetClassifier(RowReader):
     @abstractmethod
     def _joint(self, rows: Any) -> Floats:
         """The probabilities of all combinations of labels, shape (n_rows, n_combinations)."""
+
+    # ---------------------------------------------------------------- learning
+
+    def _counted(self, X: Any, Y: Any, sample_weight: ArrayLike | None) -> CountedRows:
+        """The rows that count and their labels."""
+        X = self._checked_rows(X, reset=True)
+        if Y is None:
+            raise ValueError(f"{type(self).__name__} requires Y to be passed, but the target Y is None")
+        n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
+        labels, codes = read_labels(Y, n_rows, missing=True)
+        weights = sample_weights(sample_weight, n_rows, scale=False)
+        if weights is None or weights.all():
+            return CountedRows(X, labels, codes, weights, None)
+        places = np.flatnonzero(weights)
+        labels, codes = labels.of_rows(codes, places)
+        return CountedRows(_rows_of(X, places), labels, codes[:, places], weights[places], places)
 
     # ---------------------------------------------------------------- predicting
 
@@ -216,21 +255,17 @@ class MultiBayesClassifier(MultiTargetClassifier):
         Y : data frame, Table, mapping of columns, or array_like of shape (n_rows, n_targets)
             Labels of any type, a column for each class variable; some may be missing.
         sample_weight : array_like of shape (n_rows,), optional
-            One non-negative number per row.
+            One non-negative number per row: how often it counts. A row of weight 0 is as good as not there, and one of
+            weight 2 is the row twice. Weights that sum to less than the number of rows (with a positive weight) are
+            scaled up to it.
         """
         self._check_options()
         with using_threads(self.n_jobs):
-            X = self._checked_rows(X, reset=True)
-            n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
-            self.labels_, codes = read_labels(Y, n_rows, missing=True)
+            X, self.labels_, codes, weights, _ = self._counted(X, Y, sample_weight)
+            weights = None if weights is None else scaled_up(weights)
             self.classes_ = list(self.labels_.classes)
-            weights = None
-            if sample_weight is not None:
-                weights = _check_sample_weight(
-                    sample_weight, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True
-                )
             numeric = _joint_cuts(X, self.numeric, codes, self.labels_, weights)
-            nothing = np.zeros(n_rows, dtype=np.int64)
+            nothing = np.zeros(codes.shape[1], dtype=np.int64)
             as_state = self.missing == "state"
             self.features_, rows = Features.learn(
                 X, nothing, 1, weights, numeric, self.n_bins, as_state, self.identifiers
@@ -334,7 +369,7 @@ def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: 
         return numeric
     columns = columns_of(X)
     numbers = columns_of_numbers(columns)
-    ways = ways_of(numeric, columns, numbers)
+    ways = ways_of(numeric, columns, numbers, weights=weights)
     names = [name for name, way in ways.items() if isinstance(way, str) and way == "mdl"]
     if not names:
         return ways

@@ -27,7 +27,7 @@ class TableCounter(Counter):
     table : Table
         The rows.
     weights : array of shape (n_rows,), optional
-        How much each row counts: finite and not negative. Copied.
+        How much each row counts: 0, or a number from 1e-300, with a sum of up to 1e100. Copied.
 
     Examples
     --------
@@ -43,6 +43,13 @@ class TableCounter(Counter):
         super().__init__(table.variables)
         self.table = table
         self.weights = None if weights is None else _own_weights(weights, table.n_rows)
+
+    @classmethod
+    def _of_shares(cls, table: Table, weights: np.ndarray | None) -> TableCounter:
+        """A counter with weights that EM works out, which may be as small as floats are."""
+        counter = cls(table)
+        counter.weights = weights
+        return counter
 
     @property
     def n_rows(self) -> int:

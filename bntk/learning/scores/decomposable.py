@@ -23,7 +23,7 @@ from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter
-from bntk.learning.priors import class_among, sample_size
+from bntk.learning.priors import check_pseudo_count, class_among, sample_size
 from bntk.learning.scores import kernels
 from bntk.learning.scores.base import Score, TableBatch
 
@@ -298,7 +298,7 @@ class BDeu(KernelScore):
     _equivalent = True
 
     def __post_init__(self) -> None:
-        _check_positive("the equivalent sample size ess", self.ess)
+        check_pseudo_count(self.ess, "the equivalent sample size ess", positive=True)
 
     @classmethod
     def per_class(cls, alpha: float, n_classes: int | None = None, *, target: str | None = None) -> BDeu | BDeuPerClass:
@@ -356,7 +356,7 @@ class BDeuPerClass(DecomposableScore):
     _equivalent = True
 
     def __post_init__(self) -> None:
-        _check_positive("the equivalent sample size alpha of a class", self.alpha)
+        check_pseudo_count(self.alpha, "the equivalent sample size alpha of a class", positive=True)
 
     def with_target(self, target: str) -> BDeuPerClass:
         """The same score of another class variable."""
@@ -398,7 +398,7 @@ class BDs(KernelScore):
     name = "bds"
 
     def __post_init__(self) -> None:
-        _check_positive("the equivalent sample size ess", self.ess)
+        check_pseudo_count(self.ess, "the equivalent sample size ess", positive=True)
 
     def _rule(self, n: float) -> Rule:
         return Rule(kernels.DIRICHLET, kernels.SEEN_CELLS, float(self.ess))
@@ -423,7 +423,7 @@ class HGC(KernelScore):
     name = "hgc"
 
     def __post_init__(self) -> None:
-        _check_positive("the pseudo-count alpha", self.alpha)
+        check_pseudo_count(self.alpha, "the pseudo-count alpha", positive=True)
 
     def _rule(self, n: float) -> Rule:
         return Rule(kernels.DIRICHLET, kernels.EACH_CELL, float(self.alpha))
@@ -521,11 +521,6 @@ def _as_table(counts: ArrayLike) -> NDArray[Any]:
 
 def _half_log(n: float) -> float:
     return 0.5 * math.log(max(n, 1.0))
-
-
-def _check_positive(what: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{what} must be a positive number, not {value!r}")
 
 
 def _check_missing(missing: str) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk.data.weights import copies_of
 from bntk.errors import DataError
+from bntk.learning.counts import TableCounter
 from bntk.learning.scores.predictive_kernels import FOLDS, LEAVE_ONE, RUNNING
 
 Ints = NDArray[np.int64]
@@ -43,6 +45,12 @@ class HoldoutPlan:
         sizes = np.add.reduceat(weights, self.starts[:-1])
         shares = np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 0) / np.count_nonzero(sizes > 0)
         return weights * np.repeat(shares, np.diff(self.starts))
+
+
+def one_by_one(counter: TableCounter) -> TableCounter:
+    """A counter in which a row of weight 2 is two rows; the same where weights are not whole, or the rows too many."""
+    copies = None if counter.weights is None else copies_of(counter.weights)
+    return counter if copies is None else TableCounter(counter.table.take(copies))
 
 
 def leave_one_out(y: Ints) -> HoldoutPlan:

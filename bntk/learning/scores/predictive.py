@@ -5,6 +5,10 @@ theta_ijk = (N_ijk + alpha) / (N_ij + r alpha) counted on rows D' that the row i
 Only the families that contain the class matter, and the counts of the rows that are left out are subtracted from the
 tables: nothing is refitted. The class may be anywhere in the DAG; it may have parents.
 
+Weights: whole ones are repetitions. Where rows are divided into folds, or come one after the other, a row of weight 2
+is two rows, which may be in different folds. Rows with other weights, and those of more than 2^22 (4 million) in all,
+are not split: each is left out as a whole. Folds that are given are those of rows with all their weight.
+
 Missing cells: rows whose class is missing are left out entirely. A row counts for a family when it is complete in it
 (available cases). What a row with missing cells is predicted by is a choice, the parameter ``missing``:
 
@@ -66,6 +70,11 @@ class PredictiveScore(Score):
 
     #: The field with the pseudo-count.
     _pseudo_count_field: ClassVar[str] = "alpha"
+
+    @property
+    def divides_rows(self) -> bool:
+        """Whether the plan depends on where rows are, so that a row of weight 2 is to be two rows, one by one."""
+        return False
 
     def __post_init__(self) -> None:
         given = getattr(self, self._pseudo_count_field)
@@ -184,6 +193,11 @@ class LC(PredictiveScore):
     missing: Missing = field(default="approximate", kw_only=True)
     name = "lc"
 
+    @property
+    def divides_rows(self) -> bool:
+        """Each row is predicted from those before it."""
+        return True
+
     def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Each row and all after it are left out."""
         return leaving_out.one_after_the_other(y, self.shuffle)
@@ -201,6 +215,11 @@ class FoldScore(PredictiveScore):
         folds, repeats = leaving_out.check_folds(self.folds, self.repeats)
         object.__setattr__(self, "folds", folds)
         object.__setattr__(self, "repeats", repeats)
+
+    @property
+    def divides_rows(self) -> bool:
+        """Whether folds are made, not given."""
+        return isinstance(self.folds, int)
 
     def plan(self, y: NDArray[np.int64], kept: NDArray[np.bool_]) -> leaving_out.HoldoutPlan:
         """Each fold is left out, in each repeat."""

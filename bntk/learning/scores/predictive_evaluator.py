@@ -18,6 +18,7 @@ from bntk.learning.scores import predictive_kernels as kernels
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.confusion import ConfusionScore
 from bntk.learning.scores.family_evaluator import checked_arc_weights
+from bntk.learning.scores.leaving_out import one_by_one
 from bntk.learning.scores.predictive import PredictiveScore
 from bntk.learning.scores.predictive_terms import (
     Family,
@@ -423,4 +424,4 @@ def _rows(score: PredictiveScore, counter: Counter) -> TableCounter:
             f"{type(score).__name__} predicts single rows, which must be in memory: give a Table or a TableCounter, "
             f"not a {type(counter).__name__}"
         )
-    return counter
+    return one_by_one(counter) if score.divides_rows else counter
