@@ -15,6 +15,7 @@ from bntk.cli.options import add_data_options, add_json
 from bntk.cli.output import emit, facts, shortened, suffix_of, table
 
 _MOST_LINES = 60
+_WIDEST = 72  # characters of the states of a column
 #: Texts, in small letters, by which programs write a missing value.
 _OFTEN_MISSING = {"na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "."}
 
@@ -103,7 +104,8 @@ def _states(column: dict[str, Any]) -> str:
     states = column["states"]
     if column["kind"] == "numbers" and len(states) > 6:
         return f"from {min(states):g} to {max(states):g}"
-    return shortened(states, 6)
+    text = shortened(states, 6)
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 4] + " ..."
 
 
 def _tell_network(options: Namespace, network: Any) -> None:

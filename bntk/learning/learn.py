@@ -305,7 +305,7 @@ def automatic(evaluator: Evaluator, space: Space) -> Search:
         return Tabu(restarts=20)
     if len(space.nodes) <= MAX_EXACT and _n_parent_sets(space) <= MAX_EXACT_SETS:
         return Exact()
-    candidates = OrderSearch.candidates if evaluator.counter.n_rows <= MANY_ROWS else FEW_CANDIDATES
+    candidates = OrderSearch.candidates if evaluator.counter.total_weight <= MANY_ROWS else FEW_CANDIDATES
     return OrderThenClimb(OrderSearch(candidates=candidates), HillClimbing(restarts=20))
 
 
