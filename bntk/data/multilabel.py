@@ -11,6 +11,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from bntk._memory import says_what_to_do
 from bntk.data.arff import ArffData, read_arff
 from bntk.data.text_files import read_bytes
 from bntk.errors import DataError, ParseError
@@ -25,6 +26,7 @@ _COLUMNS_CHANGED = re.compile(r"weka\.filters\.\w+\.attribute\.")
 _MOST_NUMBERS = 1 << 31  # distinct numbers of a column: any
 
 
+@says_what_to_do("read it on a machine with more memory, or take fewer rows")
 def read_multilabel(
     arff: str | os.PathLike[str],
     xml: str | os.PathLike[str] | None = None,

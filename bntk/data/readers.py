@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from bntk._memory import says_what_to_do
 from bntk.data.coding import CodedColumn
 from bntk.data.csv_files import Request, read_csv
 from bntk.data.label_types import Kind
@@ -22,9 +23,11 @@ _FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+_READ_LESS = "read fewer columns (columns=[...]), or a Parquet file part by part (bntk.scan)"
 _BYTES_A_CELL = 4  # of a Parquet file as it is read: a code, or a small number
 
 
+@says_what_to_do(_READ_LESS)
 def read_table(
     path: str | os.PathLike[str],
     *,
@@ -98,6 +101,7 @@ def read_table(
     return Table._from_coded(_read(request, format), known, unseen)
 
 
+@says_what_to_do(_READ_LESS)
 def read_columns(
     path: str | os.PathLike[str],
     *,
