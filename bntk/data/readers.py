@@ -23,7 +23,7 @@ _FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-_READ_LESS = "read fewer columns (columns=[...]), or a Parquet file part by part (bntk.scan)"
+_READ_LESS = "read fewer columns (columns=[...]), or a file with fewer rows"
 _BYTES_A_CELL = 4  # of a Parquet file as it is read: a code, or a small number
 
 
