@@ -11,6 +11,7 @@ from collections.abc import Iterable
 __all__ = [
     "BntkError",
     "BntkWarning",
+    "CacheWarning",
     "ColumnWarning",
     "CycleError",
     "DataError",
@@ -110,6 +111,10 @@ def _rebuild_parse_error(message: str, source: str, line: int, column: int) -> P
 
 class BntkWarning(UserWarning):
     """The base of all warnings of this package."""
+
+
+class CacheWarning(BntkWarning):
+    """Compiled kernels that cannot be read from their cache on disk, or not be kept there."""
 
 
 class ColumnWarning(BntkWarning):

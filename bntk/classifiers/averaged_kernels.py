@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 # Functions that only kernels call: neither cached nor callable from Python on their own, which saves compile time.
 inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)

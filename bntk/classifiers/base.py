@@ -22,6 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from bntk._declared import CLASSIFIERS
 from bntk._documenting import complete_docstring
+from bntk._memory import says_what_to_do
 from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
 from bntk.classifiers.features import ClassColumn, Features, Rows
@@ -271,6 +272,7 @@ class BayesClassifier(RowReader):
 
     # ---------------------------------------------------------------- learning
 
+    @says_what_to_do("take fewer columns or join rare states; NaiveBayes takes the least memory")
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from rows and their classes.
 
@@ -291,6 +293,7 @@ class BayesClassifier(RowReader):
         with using_threads(self.n_jobs):
             return self._fit(X, y, sample_weight, None)
 
+    @says_what_to_do("take fewer columns or join rare states; NaiveBayes takes the least memory")
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -477,6 +480,7 @@ class BayesClassifier(RowReader):
         scores: Floats = self._log_scores(rows.table) + self._log_densities(rows)
         return scores[:, self._sorted_states] if self._class_variable.ordered else scores
 
+    @says_what_to_do("predict fewer rows at a time")
     def predict_log_proba(self, X: Any) -> Floats:
         """The log of the probability of each class in each row, shape (n_rows, n_classes)."""
         with using_threads(self.n_jobs):

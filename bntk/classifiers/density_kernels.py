@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 #: Points whose share of a sum is below exp(-NEGLIGIBLE) are left out.
 NEGLIGIBLE = 38.0

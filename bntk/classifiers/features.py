@@ -21,7 +21,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from bntk.data.class_order import label_column
-from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order, has_states, left_out
+from bntk.data.coding import (
+    CodedColumn,
+    caller_level,
+    check_column_names,
+    codes_in_use,
+    declared_order,
+    has_states,
+    left_out,
+)
 from bntk.data.columns import code_column, columns_of, n_rows_of, numbers_of
 from bntk.data.cuts import checked_cuts
 from bntk.data.numbers import (
@@ -348,7 +356,7 @@ def _warn_of_many(n_labels: int, n_rows: int) -> None:
             f"The number of unique classes is greater than 50% of the number of samples: y has {n_labels:,} labels in "
             f"{n_rows:,} rows. It could be a regression problem, or y an identifier.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=caller_level(),
         )
 
 

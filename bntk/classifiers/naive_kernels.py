@@ -8,7 +8,7 @@ class, so that the innermost loops run over neighbours.
 # mypy: allow-untyped-defs, allow-untyped-decorators, no-check-untyped-defs
 from __future__ import annotations
 
-from numba import njit
+from bntk._kernels import njit
 
 
 @njit(cache=True, nogil=True)

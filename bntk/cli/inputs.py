@@ -131,7 +131,8 @@ def _read(options: Namespace) -> list[CodedColumn]:
     settings: dict[str, Any] = {"missing": ("", *options.na)}
     if options.sep is not None:
         settings["sep"] = {"\\t": "\t", "tab": "\t"}.get(options.sep, options.sep)
-    settings |= {name: value for name in ("encoding", "decimal") if (value := getattr(options, name)) is not None}
+    given = {name: getattr(options, name) for name in ("encoding", "decimal", "max_unpacked")}
+    settings |= {name: value for name, value in given.items() if value is not None}
     try:
         if source == "-":
             return _read_standard_input(settings)

@@ -66,6 +66,10 @@ def add_data_options(parser: ArgumentParser) -> None:
     group.add_argument("--sep", metavar="CHARACTER", help="the separator of a CSV file (default: guessed)")
     group.add_argument("--encoding", metavar="NAME", help="of a CSV file, as latin-1 (default: utf-8)")
     group.add_argument("--decimal", metavar="MARK", choices=(".", ","), help="the decimal mark of a CSV file, . or ,")
+    group.add_argument(
+        "--max-unpacked", metavar="BYTES", type=float,
+        help="what a packed file may become (default: 64 MiB, or 200 times its size)",
+    )  # fmt: skip
     group.add_argument("--ignore", metavar="COLUMN,...", type=names, default=(), help="columns to leave out")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from bntk.data.coding import CodedColumn, check_column_names
-from bntk.data.text_files import line_at, next_line, read_bytes
+from bntk.data.text_files import Unpacking, line_at, next_line, read_bytes
 from bntk.data.variable import State, format_states, natural_order
 from bntk.errors import ParseError
 
@@ -63,18 +63,18 @@ class ArffData:
         return np.array([*values, np.nan])[column.codes]
 
 
-def read_arff(path: Path, most: int | None = None) -> ArffData:
+def read_arff(path: Path, most: int | None = None, max_unpacked: float | None = None) -> ArffData:
     """Read a file; at most ``most`` distinct values per column, by default as many as a variable may have states."""
     from bntk.data.tokens import MOST_LABELS
 
-    data, source = read_bytes(path), str(path)
+    data, source = read_bytes(path, max_unpacked), str(path)
     header = read_header(data, source)
     if not header.attributes:
         raise ParseError("there is no @attribute before @data", source=source, line=header.line)
     check_column_names([attribute.name for attribute in header.attributes])
     rows = data[header.start :].tobytes()
     if _is_sparse(rows):
-        columns = _read_sparse(rows, header, source)
+        columns = _read_sparse(rows, header, source, Unpacking(path, max_unpacked))
     else:
         columns = _read_dense(rows, header, source, MOST_LABELS if most is None else most)
     return ArffData(header.relation, header.attributes, columns)
@@ -297,7 +297,7 @@ def _column(attribute: Attribute, states: Sequence[State], codes: np.ndarray, al
 # -------------------------------------------------------------------- sparse rows
 
 
-def _read_sparse(rows: bytes, header: Header, source: str) -> list[CodedColumn]:
+def _read_sparse(rows: bytes, header: Header, source: str, unpacking: Unpacking) -> list[CodedColumn]:
     """Rows such as ``{3 a, 7 b}``; what is left out is 0, or the first state of a nominal attribute."""
     attributes = header.attributes
     labels: list[dict[str | None, int]] = [{_default(attribute): 0} for attribute in attributes]
@@ -313,6 +313,7 @@ def _read_sparse(rows: bytes, header: Header, source: str) -> list[CodedColumn]:
                 known[label], lines[column][label] = len(known), number
             entries.append((column, n_rows, known[label]))
         n_rows += 1
+    unpacking.check(n_rows * len(attributes), f"{n_rows:,} sparse rows of {len(attributes):,} attributes have")
     parts = []
     for attribute, known, seen in zip(attributes, labels, lines, strict=True):
         texts = list(known)

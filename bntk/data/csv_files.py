@@ -35,6 +35,7 @@ class Request:
     encoding: str = "utf-8"
     decimal: str = "."
     most: int | None = None  # distinct values of a column; by default as many as a variable may have states
+    max_unpacked: float | None = None  # bytes
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ","):
@@ -69,7 +70,7 @@ def read_csv(request: Request) -> list[CodedColumn]:
     from bntk.data.tokens import MOST_LABELS, label_texts, tokenize
 
     source = str(request.path)
-    data = _as_utf8(read_bytes(request.path), request)
+    data = _as_utf8(read_bytes(request.path, request.max_unpacked), request)
     start = 3 if data[:3].tobytes() == b"\xef\xbb\xbf" else 0
     header, sep, start = _read_header(data, start, request)
     names = _without_row_numbers(header, data, start, sep, request)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 

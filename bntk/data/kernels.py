@@ -9,7 +9,8 @@ few bytes of the text are read one by one, so nothing beyond the end is touched.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 # What `code_fields` returns.
 DONE = 0

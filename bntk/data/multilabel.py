@@ -11,6 +11,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from bntk._memory import says_what_to_do
 from bntk.data.arff import ArffData, read_arff
 from bntk.data.text_files import read_bytes
 from bntk.errors import DataError, ParseError
@@ -25,10 +26,12 @@ _COLUMNS_CHANGED = re.compile(r"weka\.filters\.\w+\.attribute\.")
 _MOST_NUMBERS = 1 << 31  # distinct numbers of a column: any
 
 
+@says_what_to_do("read it on a machine with more memory, or take fewer rows")
 def read_multilabel(
     arff: str | os.PathLike[str],
     xml: str | os.PathLike[str] | None = None,
     n_labels: int | None = None,
+    max_unpacked: float | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the features and the labels of a Mulan or MEKA file.
 
@@ -41,6 +44,8 @@ def read_multilabel(
     n_labels : int, optional
         For a file without XML: the first ``n_labels`` attributes are the labels, or the last ones where it is
         negative. By default the number after MEKA's ``-C`` in the relation name.
+    max_unpacked : float, optional
+        How many bytes a gzipped or sparse file may become before it is refused; see :func:`bntk.read_table`.
 
     Returns
     -------
@@ -72,7 +77,7 @@ def read_multilabel(
     if xml is not None and n_labels is not None:
         raise ValueError("give xml= or n_labels=, not both: each determines which attributes are labels")
     path = Path(arff)
-    data = read_arff(path, most=_MOST_NUMBERS)
+    data = read_arff(path, most=_MOST_NUMBERS, max_unpacked=max_unpacked)
     names = [attribute.name for attribute in data.attributes]
     labels = _counted(data, n_labels, path) if xml is None else _named(names, Path(xml), path)
     chosen = set(labels)
@@ -120,7 +125,7 @@ def _label_names(path: Path) -> list[str]:
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler = start
     try:
-        parser.Parse(read_bytes(path).tobytes(), True)
+        parser.Parse(read_bytes(path, way_out="unpack it yourself").tobytes(), True)
     except expat.ExpatError as error:
         raise ParseError(f"not XML: {expat.ErrorString(error.code)}", source=source, line=error.lineno) from error
     if not names:

@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from bntk._memory import says_what_to_do
 from bntk.data.coding import CodedColumn
 from bntk.data.csv_files import Request, read_csv
 from bntk.data.label_types import Kind
 from bntk.data.table import Table, Unseen
+from bntk.data.text_files import Unpacking
 from bntk.data.variable import Variable
 from bntk.errors import DataError, ParseError
 
@@ -21,8 +23,11 @@ _FORMATS = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+_READ_LESS = "read fewer columns (columns=[...]), or a file with fewer rows"
+_BYTES_A_CELL = 4  # of a Parquet file as it is read: a code, or a small number
 
 
+@says_what_to_do(_READ_LESS)
 def read_table(
     path: str | os.PathLike[str],
     *,
@@ -35,6 +40,7 @@ def read_table(
     types: Mapping[str, Kind] | Kind | None = None,
     variables: Iterable[Variable] | None = None,
     unseen: Unseen = "missing",
+    max_unpacked: float | None = None,
 ) -> Table:
     """Read a table from a file.
 
@@ -66,6 +72,9 @@ def read_table(
         Code against these variables, in this order; other columns are not read.
     unseen : {"missing", "error"}
         Whether a value that is none of the states of ``variables`` is taken as missing, with one warning, or refused.
+    max_unpacked : float, optional
+        How many bytes a packed file (gzip, Parquet, sparse ARFF) may become before it is refused. By default 64 MiB, or
+        200 times the size of the file where that is more; ``math.inf`` allows any number.
 
     Returns
     -------
@@ -88,10 +97,11 @@ def read_table(
     if known is not None:
         wanted = [variable.name for variable in known]
     missing = frozenset([missing] if isinstance(missing, str) else missing)
-    request = Request(Path(path), sep, missing, wanted, types, encoding, decimal)
+    request = Request(Path(path), sep, missing, wanted, types, encoding, decimal, max_unpacked=max_unpacked)
     return Table._from_coded(_read(request, format), known, unseen)
 
 
+@says_what_to_do(_READ_LESS)
 def read_columns(
     path: str | os.PathLike[str],
     *,
@@ -100,13 +110,14 @@ def read_columns(
     missing: Iterable[str] = ("",),
     encoding: str = "utf-8",
     decimal: str = ".",
+    max_unpacked: float | None = None,
 ) -> list[CodedColumn]:
     """The columns of a file with their labels, as :func:`read_table` reads them, but with any number of labels.
 
     So columns of measurements can be read, which are too many numbers for the states of a variable.
     """
     any_number = 1 << 31
-    request = Request(Path(path), sep, frozenset(missing), None, None, encoding, decimal, any_number)
+    request = Request(Path(path), sep, frozenset(missing), None, None, encoding, decimal, any_number, max_unpacked)
     return list(_read(request, format))
 
 
@@ -140,7 +151,7 @@ def _format_of(path: Path) -> str:
 def _read_arff(request: Request) -> Iterable[CodedColumn]:
     from bntk.data.arff import read_arff
 
-    arff = read_arff(request.path, request.most)
+    arff = read_arff(request.path, request.most, request.max_unpacked)
     by_name = {column.name: column for column in arff.columns}
     return [by_name[name] for name in request.choose(list(by_name))]
 
@@ -161,6 +172,8 @@ def _read_parquet(request: Request) -> Iterable[CodedColumn]:
         texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
         wanted = request.choose(schema.names)
         with parquet.ParquetFile(request.path, read_dictionary=texts) as file:
+            n_rows, unpacking = file.metadata.num_rows, Unpacking(request.path, request.max_unpacked)
+            unpacking.check(n_rows * len(wanted) * _BYTES_A_CELL, f"{n_rows:,} rows of {len(wanted):,} columns have")
             table = file.read(columns=wanted)
     except (pa.ArrowException, OSError) as error:
         raise ParseError(f"not a Parquet file that can be read: {error}", source=str(request.path)) from error

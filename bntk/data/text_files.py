@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import math
+import numbers
 import os
 import stat
 import zlib
@@ -15,21 +17,47 @@ from bntk.errors import ParseError
 
 _BYTES_A_READ = 16 << 20
 _LINE_FEED = 10
+_TIMES_UNPACKED, _LEAST_UNPACKED = 200, 1 << 26
+_ALLOW_MORE = "allow more with max_unpacked= (--max-unpacked in the command)"
 
 
-def read_bytes(path: Path, most: int = -1) -> np.ndarray:
-    """All bytes of a file, unpacked when it is gzipped, which may give ``most`` bytes (-1: any number)."""
+class Unpacking:
+    """How many bytes a small file may become: a file of some kilobytes may hold gigabytes of the same row.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    most : float, optional
+        The bytes it may become; by default 64 MiB, or 200 times its own size where that is more.
+    """
+
+    def __init__(self, path: Path, most: float | None = None) -> None:
+        if most is None:
+            most = max(_LEAST_UNPACKED, _TIMES_UNPACKED * os.path.getsize(path))
+        elif isinstance(most, bool) or not isinstance(most, numbers.Real) or not most >= 0:
+            raise ValueError(f"max_unpacked must be a number of bytes, 0 or more, not {most!r}")
+        self.path, self.most = path, most if most == math.inf else int(most)
+
+    def check(self, n_bytes: float, what: str = "it unpacks to", way_out: str = _ALLOW_MORE) -> None:
+        """Refuse what is more."""
+        if n_bytes > self.most:
+            raise ParseError(f"{what} more than {self.most:,} bytes; if it is right, {way_out}", source=str(self.path))
+
+
+def read_bytes(path: Path, max_unpacked: float | None = None, way_out: str = _ALLOW_MORE) -> np.ndarray:
+    """All bytes of a file, unpacked when it is gzipped, but no more than :class:`Unpacking` allows."""
+    unpacking = Unpacking(path, max_unpacked)
     if path.suffix.lower() == ".gz":
+        data = bytearray()
         try:
             with gzip.open(path) as file:
-                data = np.frombuffer(file.read(most + 1 if most >= 0 else -1), dtype=np.uint8)
+                while piece := file.read(_BYTES_A_READ):
+                    data += piece
+                    unpacking.check(len(data), way_out=way_out)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ParseError(f"not a whole gzip file: {error}", source=str(path)) from error
-        if 0 <= most < len(data):
-            raise ParseError(
-                f"it unpacks to more than {most:,} bytes; unpack it yourself if it is right", source=str(path)
-            )
-        return data
+        return np.frombuffer(data, dtype=np.uint8)
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):

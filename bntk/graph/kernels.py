@@ -7,7 +7,8 @@ arguments.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 MIN_FILL, MIN_WEIGHT, WEIGHTED_MIN_FILL, MIN_DEGREE = range(4)
 

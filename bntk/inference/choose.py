@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from bntk._memory import require as require_memory
 from bntk.errors import TooLargeError
 
 if TYPE_CHECKING:
@@ -158,6 +159,20 @@ def refuse_too_large(plan: Plan, max_entries: float, open_entries: int | None = 
             "Ways out: raise the limit (max_entries), query fewer targets or give more evidence, or approximate by "
             'loopy belief propagation or sampling: engine="auto", "loopy", "weighting" or "gibbs"'
         )
+
+
+#: What to do where memory does not suffice: for one evidence set, for many rows, and for rows that are drawn.
+LESS_MEMORY = (
+    'query fewer targets, give more evidence, or approximate: engine="loopy", "weighting" or "gibbs"; plan() shows the '
+    "cost of exact inference"
+)
+FEWER_ROWS = "give fewer rows at a time, or fewer targets"
+FEWER_DRAWS = "draw fewer rows at a time, each time with another seed"
+
+
+def refuse_memory(entries: int, what: str, way_out: str, bytes_each: int = 8) -> None:
+    """Refuse what does not fit into the memory that this process may still use."""
+    require_memory(bytes_each * entries, what, way_out)
 
 
 # ---- one evidence set ------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from bntk._memory import says_what_to_do
 from bntk.errors import DataError, ImpossibleEvidence
 from bntk.graph.separation import bayes_ball
 from bntk.inference import choose
@@ -59,10 +60,12 @@ class ConditionedNetwork:
 
     # ---- by name: see the methods of BayesianNetwork ---------------------------------------------------------
 
+    @says_what_to_do(choose.LESS_MEMORY)
     def query(self, targets: Names) -> Distribution:
         """The joint posterior of the targets."""
         return self.distribution(positions(self.network, targets))
 
+    @says_what_to_do(choose.LESS_MEMORY)
     def marginals(self) -> Marginals:
         """The posterior of every unobserved variable."""
         answer = self.posterior()
@@ -83,6 +86,7 @@ class ConditionedNetwork:
             converged=answer.converged,
         )
 
+    @says_what_to_do(choose.LESS_MEMORY)
     def log_probability(self) -> float:
         """log P(given)."""
         choose.require(self.options, choose.KNOW_PROBABILITY, "probability of the evidence")
@@ -91,11 +95,13 @@ class ConditionedNetwork:
         except ImpossibleEvidence:  # two findings about one variable, or no row that could be drawn
             return -math.inf
 
+    @says_what_to_do(choose.LESS_MEMORY)
     def mpe(self) -> Explanation:
         """The most probable state of all unobserved variables together."""
         choose.require(self.options, choose.FIND_EXPLANATION, "most probable explanation")
         return self.explanation(range(len(self.network.cpts)), self.engine(self.program))
 
+    @says_what_to_do(choose.LESS_MEMORY)
     def map(self, targets: Names) -> Explanation:
         """The most probable joint state of the targets, all else summed out."""
         network, findings = self.network, self.findings
@@ -113,6 +119,7 @@ class ConditionedNetwork:
         states = {network.names[v]: best[network.names[v]] for v in open_ones}
         return Explanation(states, math.log(joint.probability(best)))
 
+    @says_what_to_do(choose.LESS_MEMORY)
     def jeffrey(self, targets: Names, beliefs: Given) -> Distribution:
         """The targets after beliefs about other variables changed."""
         network, findings = self.network, self.findings

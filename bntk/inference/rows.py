@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._memory import says_what_to_do
+from bntk.data.coding import caller_level
 from bntk.data.table import Table, as_table, code_dtype, column_names
 from bntk.errors import ImpossibleRowsWarning
 from bntk.inference import choose
@@ -24,12 +26,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@says_what_to_do(choose.FEWER_ROWS)
 def posterior(
     network: BayesianNetwork, data: Any, targets: str | Sequence[str], options: Options = EXACT
 ) -> pd.DataFrame | dict[str, pd.DataFrame]:
     """The posteriors of the targets in each row; see :meth:`bntk.BayesianNetwork.posterior`."""
     at = positions(network, targets)
     codes = read_rows(network, data).codes
+    n_states = sum(network.cpts[v].child.n_states for v in at)
+    choose.refuse_memory(codes.shape[1] * n_states, f"the posteriors of {codes.shape[1]:,} rows", choose.FEWER_ROWS)
     tables = {v: posterior_rows(network, codes, v, options) for v in at}
     _warn_impossible(
         np.logical_or.reduce([np.isnan(table[:, 0]) for table in tables.values()]), "their posteriors are NaN"
@@ -38,6 +43,7 @@ def posterior(
     return frames[targets] if isinstance(targets, str) else frames
 
 
+@says_what_to_do(choose.FEWER_ROWS)
 def row_log_likelihood(network: BayesianNetwork, data: Any, options: Options = EXACT) -> Floats:
     """log P(observed cells) for each row; see :meth:`bntk.BayesianNetwork.row_log_likelihood`."""
     choose.require(options, choose.KNOW_PROBABILITY, "probability of a row")
@@ -166,6 +172,7 @@ def _is_positive(network: BayesianNetwork) -> bool:
 # ---- imputation ------------------------------------------------------------------------------------------------------
 
 
+@says_what_to_do(choose.FEWER_ROWS)
 def impute(network: BayesianNetwork, data: Any, how: str = "mpe", seed: int = 0, options: Options = EXACT) -> Table:
     """The rows with their missing values filled in; see :meth:`bntk.BayesianNetwork.impute`."""
     ways = ("mpe", "mode", "sample")
@@ -298,5 +305,5 @@ def _warn_impossible(impossible: NDArray[np.bool_], consequence: str) -> None:
         warnings.warn(
             f"{rows} cannot occur in this network (the first is row {int(np.argmax(impossible))}): {consequence}",
             ImpossibleRowsWarning,
-            stacklevel=4,
+            stacklevel=caller_level(),
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bntk import _declared
+from bntk._memory import says_what_to_do
 from bntk.errors import DataError
 from bntk.io.format import Format
 
@@ -22,6 +23,7 @@ __all__ = ["FORMATS", "Format", "format_of", "from_pgmpy", "load", "save", "to_p
 FORMATS = _declared.FORMATS
 
 
+@says_what_to_do("the file describes more than fits into memory")
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a network or a classifier from a file, in the format that its suffix names.
 

@@ -11,14 +11,10 @@ from pathlib import Path
 from bntk.data.text_files import read_bytes
 from bntk.errors import DataError, ParseError
 
-# Text that gzip packs better is refused, if it is also this long.
-_TIMES_UNPACKED, _UNPACKED = 200, 1 << 26
-
 
 def read_raw(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a file; ``.gz`` is unpacked, unless that would take far more memory than the file promises."""
-    most = max(_UNPACKED, _TIMES_UNPACKED * os.path.getsize(path))
-    return read_bytes(Path(path), most).tobytes()
+    return read_bytes(Path(path), way_out="unpack it yourself").tobytes()
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk._memory import says_what_to_do
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
 from bntk.data.numbers import N_BINS, Reading
@@ -95,6 +96,7 @@ class EMResult:
         return pd.DataFrame({"objective": self.objectives, "log_likelihood": self.log_likelihoods})
 
 
+@says_what_to_do("leave out arcs, or join rare states, so that tables have fewer entries")
 def fit_em(
     dag: DAG | str,
     data: Any,

@@ -10,8 +10,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from bntk._memory import require, says_what_to_do
 from bntk._progress import SHOWN
 from bntk.cpt import search_limit
+from bntk.data.coding import caller_level
 from bntk.data.numbers import N_BINS, Reading, warn_of_many_numbers
 from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states
@@ -33,10 +35,13 @@ from bntk.network import BayesianNetwork
 # The default search is exact up to so many variables and parent sets: two to three seconds for 12 variables without
 # constraints, or 18 with up to three parents.
 MAX_EXACT, MAX_EXACT_SETS = 20, 30_000
+# What a search takes for each two variables: the gain of an arc, what is allowed, and copies of these.
+BYTES_AN_ARC = 100
 # With more rows, the order search that is taken by default looks at fewer candidates: half the families to score.
 MANY_ROWS, FEW_CANDIDATES = 20_000, 6
 
 
+@says_what_to_do("take fewer columns, join rare states, or allow fewer parents (max_parents)")
 def learn(
     data: Any,
     score: str | Score = "bdeu",
@@ -129,6 +134,7 @@ def learn(
     return network._with_report(found)
 
 
+@says_what_to_do("take fewer columns, join rare states, or allow fewer parents (max_parents)")
 def learn_structure(
     data: Any,
     score: str | Score = "bdeu",
@@ -256,6 +262,11 @@ def _search(
     counter: Counter, score: Score, space: Space, search: str | Search, start: DAG | str | None, seed: int,
     progress: bool,
 ) -> SearchResult:  # fmt: skip
+    n = len(space.nodes)
+    require(
+        BYTES_AN_ARC * n * n, f"a search for a structure over {n:,} variables, with the gain of each arc,",
+        "take fewer columns, or a model without a search, as NaiveBayes",
+    )  # fmt: skip
     if isinstance(start, str):
         start = DAG.parse(start, nodes=space.nodes)
     evaluator = score.evaluator(counter, arc_weights=space.arc_weight_matrix())
@@ -279,7 +290,7 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
             "up the rows that are complete in a family, which favours many parents: leave incomplete rows out "
             '(table.drop_missing()), or take scores.BIC(missing="average"), which is misled less',
             BntkWarning,
-            stacklevel=4,
+            stacklevel=caller_level(),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk._memory import says_what_to_do
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES, check_table_size
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.variable import Variable, names_of
@@ -19,6 +20,7 @@ from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configuratio
 from bntk.network import BayesianNetwork
 
 
+@says_what_to_do("leave out arcs, or join rare states, so that tables have fewer entries")
 def fit(
     dag: DAG | str,
     data: Any,
@@ -98,6 +100,7 @@ def fit(
     return estimated(dag, families, counts[: len(families)], rule, _by_names(wanted, counts, len(families)))
 
 
+@says_what_to_do("leave out arcs, or join rare states, so that tables have fewer entries")
 def updated(network: BayesianNetwork, data: Any, weights: ArrayLike | None = None) -> BayesianNetwork:
     """The network with the counts of more rows added; see :meth:`BayesianNetwork.update`."""
     without = [cpt.name for cpt in network.cpts if cpt.counts is None]

@@ -125,5 +125,45 @@ def test_mistakes_at_the_door():
         counter.pairs().table("v0", 0)
     with pytest.raises(UnknownNameError, match="the variables are 'v0', 'v2'"):
         counter.pairs("v1").table("v0", "v1")
-    with pytest.raises(TooLargeError, match=r"3 variables given 1 classes would have 26 entries .* max_entries = 20"):
+    with pytest.raises(TooLargeError, match=r"3 variables given 1 classes would have 26 .* limit of 20; .*max_entries"):
         counter.pairs(max_entries=20)
+
+
+@pytest.mark.parametrize("part_entries", [60, 200, 1000])
+def test_parts_have_every_pair(monkeypatch, part_entries):
+    """Part by part, each table is the one of all pairs at once, and no part is too large if it can be helped."""
+    from bntk.learning.counts import pairs as module
+
+    monkeypatch.setattr(module, "PART_ENTRIES", part_entries)
+    counter = TableCounter(make_table(3, [2, 3, 2, 4, 1, 2, 3, 2], 80, missing=0.1))
+    for target in (None, "v0"):
+        among = [name for name in counter.names if name != target]
+        whole, seen = counter.pairs(target, among), set()
+        for places, part in counter.pair_parts(target, among):
+            assert part.counts.size <= part_entries or len(places) == 2
+            assert part.names == tuple(among[place] for place in places)
+            for i, j, table in part:
+                np.testing.assert_array_equal(table, whole.table(int(places[i]), int(places[j])))
+                seen.add(frozenset((int(places[i]), int(places[j]))))
+        assert len(seen) == len(among) * (len(among) - 1) // 2
+
+
+def test_trees_do_not_depend_on_parts(monkeypatch):
+    from bntk.learning.counts import pairs as module
+
+    frame = make_table(5, [2, 3, 2, 4, 2, 2, 3, 2], 300, missing=0.05).to_pandas()
+    X, y = frame.drop(columns="v0"), frame["v0"].astype(str)
+    models = [bntk.TAN(), bntk.FAN(), bntk.KDB(), bntk.STAN(), bntk.SelectiveKDB()]
+    expected = [bntk.learn(frame, space=bntk.spaces.tree(frame.columns)).dag, *(m.fit(X, y).dag_ for m in models)]
+    monkeypatch.setattr(module, "PART_ENTRIES", 100)
+    found = [bntk.learn(frame, space=bntk.spaces.tree(frame.columns)).dag, *(m.fit(X, y).dag_ for m in models)]
+    assert found == expected
+
+
+def test_pairs_that_are_too_large_name_what_would_do():
+    """Two columns with tens of thousands of labels each: no parameter that trees do not have is named."""
+    n = 12_000
+    frame = {"a": [f"a{i}" for i in range(n)], "b": [f"b{i}" for i in range(n)], "c": ["x", "y"] * (n // 2)}
+    with pytest.raises(TooLargeError, match="over the limit of .*NaiveBayes") as refused:
+        bntk.TAN(identifiers="keep").fit({"a": frame["a"], "b": frame["b"]}, frame["c"])
+    assert "max_entries" not in str(refused.value)

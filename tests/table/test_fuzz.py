@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bntk import Table, read_table
 from bntk.data import tokens
-from bntk.errors import BntkError, ColumnWarning
+from bntk.errors import BntkError, ColumnWarning, ParseError
 
 CSV = b'a,b,c\nx,1,"q, r"\ny,2,"say ""hi"""\r\n\xc3\xa9t\xc3\xa9,3,long enough for two words\n,,z\n'
 ARFF = (
@@ -57,3 +59,31 @@ def test_any_bytes(tmp_path, name, span, monkeypatch):
         assert isinstance(read_or_refused(tmp_path / name, data), (Table, BntkError, ColumnWarning))
 
     check()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("original", [CSV, ARFF, SPARSE], ids=["csv", "arff", "sparse"])
+def test_every_cut_and_every_flip(tmp_path, original, packed):
+    """Every length that a file may be cut at, and a flip of each bit of each byte: a table or one of our errors."""
+    path = tmp_path / ("x.csv" if original is CSV else "x.arff")
+    if packed:
+        path, original = path.with_name(path.name + ".gz"), gzip.compress(original, mtime=0)
+    for length in range(len(original)):
+        assert isinstance(read_or_refused(path, original[:length]), (Table, BntkError, ColumnWarning))
+    for at in range(len(original)):
+        for bit in range(8):
+            flipped = bytearray(original)
+            flipped[at] ^= 1 << bit
+            assert isinstance(read_or_refused(path, bytes(flipped)), (Table, BntkError, ColumnWarning))
+
+
+def test_a_cut_gzip_file_is_never_a_table(tmp_path):
+    whole = gzip.compress(CSV, mtime=0)
+    for length in range(len(whole)):
+        with pytest.raises(ParseError, match="gzip|empty"):
+            read_table(_written(tmp_path / "x.csv.gz", whole[:length]))
+
+
+def _written(path, data):
+    path.write_bytes(data)
+    return path

@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 #: The log of a product of a table's lowest entry and the lowest messages above which plain numbers do not underflow.
 SAFE = -600.0

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._memory import says_what_to_do
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.data.table import Table, code_dtype
 from bntk.errors import DataError, ImpossibleEvidence
@@ -37,6 +38,7 @@ _WORD = 2**64 - 1
 START_ROWS = 1 << 14
 
 
+@says_what_to_do(choose.FEWER_DRAWS)
 def sample(
     network: BayesianNetwork, n: int, seed: int = 0, given: Given | None = None, soft: Given | None = None
 ) -> Table:
@@ -62,6 +64,7 @@ def forward_sample(network: BayesianNetwork, n: int, seed: int) -> Table:
     return _draw(network, network_families(network), network._cache["cumulative"], _topological(network), n, seed)
 
 
+@says_what_to_do(choose.FEWER_DRAWS)
 def likelihood_weighting(
     network: BayesianNetwork,
     given: Given | Findings | None = None,
@@ -110,6 +113,7 @@ def likelihood_weighting(
     return found
 
 
+@says_what_to_do(choose.FEWER_DRAWS)
 def gibbs(
     network: BayesianNetwork,
     given: Given | Findings | None = None,
@@ -156,7 +160,7 @@ def gibbs(
     _check_count(thin, "sweeps for each row (thin)", 1)
     findings = read_findings(network, given, soft)
     length = -(-n // chains)
-    codes = np.zeros((len(network.cpts), chains * length), dtype=code_dtype(network.variables))
+    codes = _room_for_rows(network, chains * length)
     _run_chains(network, findings, codes, chains, burn_in, thin, seed)
     stuck = any((cpt.values == 0).any() for cpt in network.cpts)
     return ChainSample(Table.from_codes(codes, network.variables), findings, chains, stuck)
@@ -172,7 +176,7 @@ def _draw(
     from bntk.inference.approximate.sampling_kernels import forward_sample as fill
 
     _check_count(n, "rows to draw", 0)
-    codes = np.zeros((len(network.cpts), n), dtype=code_dtype(network.variables))
+    codes = _room_for_rows(network, n)
     children = families.members[families.starts[1:] - 1]
     keys = _keys(seed, len(network.cpts))[children]
 
@@ -181,6 +185,13 @@ def _draw(
 
     run_parallel(work, spans(n, n_threads(), multiple=4096))
     return Table.from_codes(codes, network.variables)
+
+
+def _room_for_rows(network: BayesianNetwork, n: int) -> NDArray[Any]:
+    """Codes of rows to be drawn."""
+    shape, dtype = (len(network.cpts), n), code_dtype(network.variables)
+    choose.refuse_memory(shape[0] * n, f"{n:,} rows of {shape[0]:,} variables", choose.FEWER_DRAWS, dtype.itemsize)
+    return np.zeros(shape, dtype=dtype)
 
 
 def _topological(network: BayesianNetwork) -> Ints:

@@ -8,7 +8,8 @@ any order and by any number of threads. Families are laid out as in :mod:`bntk.i
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 BLOCK = 2048  # rows whose numbers stay in the first-level cache
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -14,8 +14,8 @@ that are called in one place are inlined before that, which takes a third less t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.inference.elimination.lookup_kernels import INNER
 
 #: Variables of one component, the target among them, that are bits of a word.

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.inference.elimination.component_kernels import (
     BEGIN,
     IMPOSSIBLE,

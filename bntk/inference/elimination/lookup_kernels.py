@@ -12,8 +12,8 @@ on several rows at once.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.inference.exact.vector_kernels import INNER as INNER_OPTIONS
 
 # Without reference counts, which two threads would fight over: nothing is allocated here.

@@ -12,8 +12,8 @@ All arrays are trusted; ``w`` is the working memory of a visit, filled for its o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.inference.exact.vector_kernels import INNER
 
 # Visits with fewer entries are not worth the choice, nor are those of more tables than a word has bits.

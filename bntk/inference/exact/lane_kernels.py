@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.inference.exact.pass_kernels import trace_back
 from bntk.inference.exact.program_kernels import INNER
 

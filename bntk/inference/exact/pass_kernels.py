@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.inference.exact.program_kernels import FAST, INNER, Messages, Visits, room_for, scratch_for, visit
 
 INWARD, OUTWARD, SINGLE = 0, 1, 2

@@ -25,8 +25,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.inference.exact import vector_kernels as dense
 from bntk.inference.exact.dense_kernels import (
     DENSE_ENTRIES,

@@ -41,6 +41,7 @@ class Room:
     def take(self, size: int) -> Floats:
         """So many entries; what lies behind the factors is arbitrary."""
         if self._data.size < size:
+            choose.refuse_memory(size, "the messages of exact inference", choose.LESS_MEMORY)
             self._data = np.empty(size)
             self._data[: self._tables.size] = self._tables
         return self._data[:size]
@@ -163,7 +164,10 @@ class StridedEngine:
         """Send all messages to the root; returns the log of the sum (or maximum) and the choices made."""
         from bntk.inference.exact.pass_kernels import INWARD
 
-        chosen = np.zeros(run.data.size, dtype=np.int64) if maximise else _NOTHING_CHOSEN
+        chosen = _NOTHING_CHOSEN
+        if maximise:
+            choose.refuse_memory(run.data.size, "the choices of the most probable explanation", choose.LESS_MEMORY)
+            chosen = np.zeros(run.data.size, dtype=np.int64)
         scales = np.ones(len(self.tree.cliques))
         possible = self._pass(run, run.collecting, INWARD, scales, chosen, maximise)
         return float(np.log(scales).sum()) if possible else -math.inf, chosen

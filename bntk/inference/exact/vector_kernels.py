@@ -8,7 +8,8 @@ since a signed one is tested for being negative, and no slices are made, since e
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 # Sums may be reordered by the compiler, which is what lets it use vectors; no infinities or NaNs arise.
 FAST = {"reassoc", "contract", "nsz", "arcp"}

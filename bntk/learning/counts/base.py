@@ -18,7 +18,7 @@ from bntk.data.variable import Variable, cards_of, names_of
 from bntk.errors import DataError
 from bntk.learning.counts.compact import CompactTable, add_compact, count_compact
 from bntk.learning.counts.families import FamilyPlan, count_block, plan_families
-from bntk.learning.counts.pairs import PairTables, RememberedPairs, count_pairs, find_variable, layout_pairs
+from bntk.learning.counts.pairs import PairTables, RememberedPairs, count_pairs, find_variable, layout_pairs, pair_parts
 from bntk.learning.counts.state_planes import StatePlanes
 
 R = TypeVar("R")
@@ -238,7 +238,7 @@ class Counter(ABC):
 
     def pairs(
         self, target: str | int | None = None, among: Iterable[str | int] | None = None, *,
-        max_entries: int = MAX_ENTRIES,
+        max_entries: int | None = None,
     ) -> PairTables:  # fmt: skip
         """The tables of all pairs of variables, given the target when there is one.
 
@@ -248,8 +248,8 @@ class Counter(ABC):
             The variable that the tables are given, by name or index.
         among : iterable of variables, optional
             The variables to pair, in this order; all but the target when not given.
-        max_entries : int
-            Refuse when all tables have more entries together.
+        max_entries : int, optional
+            Refuse when all tables have more entries together; by default 2**27.
 
         Examples
         --------
@@ -277,6 +277,28 @@ class Counter(ABC):
         if pairs.counts.size <= MOST_REMEMBERED:
             self._remembered = RememberedPairs(pairs, goal, features, self.total_weight)
         return pairs
+
+    def pair_parts(
+        self, target: str | int | None = None, among: Sequence[str | int] | None = None
+    ) -> Iterator[tuple[np.ndarray, PairTables]]:
+        """All pairs part by part, for what needs each table only once: any number of variables will do.
+
+        Parameters
+        ----------
+        target, among
+            As for :meth:`pairs`.
+
+        Returns
+        -------
+        iterator of (array of int, PairTables)
+            The places in ``among`` of the variables of each part, and the tables. Each two variables are in some part,
+            and may be in several; where there are few of them there is one part.
+        """
+        goal = None if target is None else self._find(target)
+        chosen = [v for v in range(len(self.variables)) if v != goal] if among is None else self._find_family(among)
+        n_classes = 1 if goal is None else self.cards[goal]
+        for places in pair_parts([self.cards[v] for v in chosen], n_classes):
+            yield np.array(places, dtype=np.int64), self.pairs(goal, [chosen[place] for place in places])
 
     # ---------------------------------------------------------------- adding
 

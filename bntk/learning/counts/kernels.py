@@ -19,7 +19,8 @@ and both 0.014 s:
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 # Rows whose index is made at once: it stays in the first-level cache and divides by 2, 3, 4 and 6.
 BLOCK = 6144

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from bntk._memory import require
 from bntk._threads import n_threads, run_parallel
+from bntk.cpt import MAX_TABLE_ENTRIES
 from bntk.data.table import Table
 from bntk.data.variable import Variable
 from bntk.errors import DataError, TooLargeError, UnknownNameError
 from bntk.learning.counts.families import count_block, plan_families
 from bntk.learning.counts.planes import PlanePlan, count_pairs_by_planes, plan_planes
+
+# Entries of pair tables that are counted at a time (256 MiB), where all of them are not needed at the same time.
+PART_ENTRIES = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -35,14 +41,42 @@ class PairLayout:
         return self.starts[i] + self.n_classes * self.cards[i] * (self.columns[j] - self.columns[i + 1])
 
 
-def layout_pairs(cards: Sequence[int], n_classes: int, max_entries: int) -> PairLayout:
+def pair_entries(cards: Sequence[int], n_classes: int) -> int:
+    """Entries of all pair tables together; Python integers do not overflow."""
+    return n_classes * (sum(cards) ** 2 - sum(card**2 for card in cards)) // 2
+
+
+def pair_parts(cards: Sequence[int], n_classes: int) -> list[list[int]]:
+    """Sets of positions such that each two variables are in one of them, and the tables of each set are not too large.
+
+    One set where that is possible; else the variables are cut into groups, and each two groups are a set.
+    """
+    if pair_entries(cards, n_classes) <= PART_ENTRIES:
+        return [[*range(len(cards))]]
+    most_states = math.isqrt(2 * PART_ENTRIES // n_classes) // 2  # of a group
+    groups: list[list[int]] = []
+    left = 0
+    for place, card in enumerate(cards):
+        if card > left:
+            groups.append([])
+            left = most_states
+        groups[-1].append(place)
+        left -= card
+    return [one + other for one, other in combinations(groups, 2)] or groups
+
+
+def layout_pairs(cards: Sequence[int], n_classes: int, max_entries: int | None = None) -> PairLayout:
     """Lay out all pair tables; refuse them, before anything is allocated, when they are too large together."""
-    total = n_classes * (sum(cards) ** 2 - sum(card**2 for card in cards)) // 2  # Python integers do not overflow
-    if total > max_entries:
+    total, limit = pair_entries(cards, n_classes), MAX_TABLE_ENTRIES if max_entries is None else max_entries
+    what = f"the pair tables of {len(cards):,} variables given {n_classes} classes"
+    way_out = "take fewer variables, join rare states of those that have many, or use NaiveBayes, which needs no pairs"
+    if total > limit:
+        raise_it = "" if max_entries is None else ", or raise it (max_entries)"
         raise TooLargeError(
-            f"the pair tables of {len(cards)} variables given {n_classes} classes would have {total:,} entries "
-            f"({8 * total:,} bytes); the limit is max_entries = {max_entries:,}. Take fewer variables or raise it"
+            f"{what} would have {total:,} entries ({8 * total:,} bytes), over the limit of {limit:,}; "
+            f"{way_out}{raise_it}"
         )
+    require(8 * total, what, way_out)
     r = np.array(cards, dtype=np.int64)
     columns = np.concatenate(([0], np.cumsum(r)))
     starts = np.concatenate(([0], np.cumsum(n_classes * r * (columns[-1] - columns[1:]))))

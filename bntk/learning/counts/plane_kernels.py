@@ -13,10 +13,10 @@ counted with those of the variable.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
+from bntk._kernels import njit
 from bntk.learning.counts.kernels import inner
 
 # Words of a plane that are worked on together: 4 KiB, so that the planes of two tiles stay in the second-level cache.

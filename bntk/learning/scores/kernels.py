@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 # Formulas.
 LIKELIHOOD, DIRICHLET, FNML, QNML = 0, 1, 2, 3

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.inference.elimination.component_kernels import SEEN, SIZES, TOO_LARGE, sum_component
 from bntk.inference.elimination.lookup_kernels import INNER, MISSING, OUTER, load_block
 from bntk.learning.scores.predictive_kernels import FOLDS, RUNNING

@@ -19,7 +19,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from bntk._kernels import njit
 
 # Which rows are left out when a row is predicted: itself, its fold, or itself and all that follow it.
 LEAVE_ONE, FOLDS, RUNNING = 0, 1, 2

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.learning.counts import Counter, TableCounter
+from bntk.learning.counts import Counter, PairTables, TableCounter
 from bntk.learning.counts.base import ALWAYS_DENSE
 from bntk.learning.scores.base import (
     MOST_CONFIGURATIONS,
@@ -253,26 +253,32 @@ class FamilyStore:
 
     def pair_gains(self, target: int | None, chosen: list[int], same_rows: bool) -> NDArray[np.float64]:
         """What each variable (row: tail) adds as a parent of each other one (column: head), given the target."""
-        pairs = self.counter.pairs(target, chosen)
-        batch, tails, heads = pair_batch(pairs)
         result = np.full((len(self._cards),) * 2, np.nan)
-        if not len(batch):
+        if len(chosen) < 2:
             return result
+        self._pairs[target] = np.full_like(result, np.nan)
+        for places, pairs in self.counter.pair_parts(target, chosen):
+            self._fill_pair_gains(target, np.array(chosen)[places], pairs, same_rows, result)
+        self.n_evaluated += len(chosen) * (len(chosen) - 1)
+        return result
+
+    def _fill_pair_gains(
+        self, target: int | None, index: NDArray[np.int64], pairs: PairTables, same_rows: bool,
+        result: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """Enter the gains of some pairs, of the variables that ``index`` names."""
+        batch, tails, heads = pair_batch(pairs)
         base = () if target is None else (target,)
         if target is not None:
             self._evaluate_tables([(target, ())], gather([pairs.class_counts], 1, self._cards[target], 1))
-        singles = self._evaluate_tables([(v, base) for v in chosen], single_batch(pairs))
+        singles = self._evaluate_tables([(v, base) for v in index.tolist()], single_batch(pairs))
         values = self.score.evaluate(batch, self._rows)
-        self.n_evaluated += len(batch)
-        if same_rows and not self.complete[[*chosen, *base]].all():
+        if same_rows and not self.complete[[*index, *base]].all():
             gains = values - self.score.evaluate(margins(batch), self._rows)
         else:
             gains = values - singles[heads]
-        index = np.array(chosen)
-        self._pairs[target] = np.full_like(result, np.nan)
         self._pairs[target][index[heads], index[tails]] = values
         result[index[tails], index[heads]] = gains
-        return result
 
     # ---------------------------------------------------------------- bounds
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.learning.counts.kernels import inner
 from bntk.learning.counts.plane_kernels import count_extensions
 from bntk.learning.moves import REVERSE

@@ -24,8 +24,8 @@ A. Schrijver (2003). Combinatorial optimization: polyhedra and efficiency. Sprin
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.learning.search.kernels import NONE, arborescence, contract, expand
 
 # What has been chosen for a node or set: nothing yet, that the arc into the set around it enters it, or an arc.

@@ -59,17 +59,19 @@ def feature_information(counter: Counter, target: int, features: list[int]) -> F
     array([[0.    , 0.6931],
            [0.6931, 0.    ]])
     """
-    pairs = counter.pairs(target, features)
-    with_class = np.array([mutual_information(pairs.single(i)) for i in range(len(features))])
-    return FeatureInformation(with_class, _given_class(pairs))
+    with_class, given_class = np.zeros(len(features)), np.zeros((len(features), len(features)))
+    for places, pairs in counter.pair_parts(target, features):
+        with_class[places] = [mutual_information(pairs.single(i)) for i in range(len(places))]
+        _fill_given_class(pairs, places, given_class)
+    return FeatureInformation(with_class, given_class)
 
 
-def _given_class(pairs: PairTables) -> Floats:
+def _fill_given_class(pairs: PairTables, places: NDArray[np.int64], result: Floats) -> None:
+    """Enter the information of each two features of some pair tables at the places of these features."""
     n = len(pairs.variables)
-    result = np.zeros((n, n))
     batch, tails, heads = pair_batch(pairs)
     if not len(batch):
-        return result
+        return
     half = len(batch) // 2  # each pair is there twice, in both directions, with the same information
     loglik = LogLikelihood()
     singles = np.array([pairs.single(i).sum() for i in range(n)], dtype=np.float64)
@@ -80,8 +82,8 @@ def _given_class(pairs: PairTables) -> Floats:
     else:
         gains -= loglik.evaluate(single_batch(pairs), 0.0)[heads]
     values = np.divide(gains[:half], rows, out=np.zeros(half), where=rows > 0)
-    result[tails[:half], heads[:half]] = result[heads[:half], tails[:half]] = np.maximum(values, 0.0)
-    return result
+    i, j = places[tails[:half]], places[heads[:half]]
+    result[i, j] = result[j, i] = np.maximum(values, 0.0)
 
 
 def k_dependence(found: FeatureInformation, k: int) -> tuple[list[int], list[list[int]]]:

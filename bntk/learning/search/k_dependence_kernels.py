@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from bntk._kernels import njit
 
 SQUARED, LOG, ZERO_ONE = 0, 1, 2
 # Classes whose log scores differ by less are equally probable, and the first is the label.

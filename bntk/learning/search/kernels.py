@@ -7,8 +7,8 @@ They trust their arguments and release the GIL. Nodes are positions; ``-inf`` is
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.learning.moves import REVERSE
 
 NONE = -1

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.learning.search.equal_tree_kernels import (
     all_heaviest,
     among_equals,

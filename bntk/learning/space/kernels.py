@@ -10,8 +10,8 @@ DAG of 66 nodes, which is zero in 64 bits). Kernels trust their arguments and re
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.learning.counts.kernels import inner
 from bntk.learning.moves import ADD, DELETE, REVERSE
 
