@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from bntk._checking import wrong
 from bntk._declared import CLASSIFIERS
 from bntk._documenting import complete_docstring
 from bntk._threads import using_threads
@@ -756,7 +757,10 @@ def _missing_label(classifier: BayesClassifier, labels: ClassColumn, for_more: b
 
 
 def _n_rows(X: Any) -> int:
-    return len(next(iter(X.values()))) if isinstance(X, Mapping) else len(X)
+    first = next(iter(X.values()), ()) if isinstance(X, Mapping) else X
+    if not hasattr(first, "__len__"):
+        raise wrong("X", "a table of rows: a data frame, an array, a mapping of columns or a Table", X, DataError)
+    return len(first)
 
 
 def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:

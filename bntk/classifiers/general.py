@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bntk.classifiers.base import NetworkClassifier
 from bntk.errors import DataError
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import Score
 from bntk.learning.search import Search, SearchResult
@@ -71,7 +71,7 @@ class BayesNetClassifier(NetworkClassifier):
     def _find_structure(self, counter: TableCounter) -> SearchResult:
         if self.structure is None:
             return super()._find_structure(counter)
-        dag = DAG.parse(self.structure) if isinstance(self.structure, str) else self.structure
+        dag = as_dag(self.structure, "structure")
         unknown = [name for name in dag.nodes if name not in counter.names]
         if unknown:
             raise DataError(f"the structure has {unknown}, which are neither features nor the class: {counter.names}")

@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from bntk.classifiers.base import NetworkClassifier, _rows_of
 from bntk.classifiers.features import ClassColumn
 from bntk.errors import DataError, UnseenStateWarning
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning import confusion
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
@@ -147,7 +147,7 @@ class RMCV(NetworkClassifier):
         """The structure to begin with, over all variables."""
         if isinstance(self.start, str) and self.start in ("empty", "naive"):
             return DAG(names, [(target, x) for x in names if x != target] if self.start == "naive" else [])
-        given = DAG.parse(self.start) if isinstance(self.start, str) else self.start
+        given = as_dag(self.start, "start")
         unknown = [name for name in given.nodes if name not in names]
         if unknown:
             raise DataError(
@@ -183,7 +183,7 @@ class RMCV(NetworkClassifier):
                 return None
             if isinstance(self.alpha, str):
                 raise ValueError(f"alpha must be a number above 0 or 'auto', not {self.alpha!r}")
-            confusion.check_alpha(self.alpha)
+            confusion.checked_alpha(self.alpha)
             return float(self.alpha)
         if self.alpha != 1:
             raise ValueError(f"alpha={self.alpha!r} is for criterion='im', not for {self.criterion!r}; leave it out")

@@ -10,11 +10,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from bntk import _checking
 from bntk._progress import SHOWN
 from bntk.cpt import search_limit
 from bntk.data.variable import Variable, format_states
 from bntk.errors import BntkWarning, DataError, SpaceError
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning import search as searches
 from bntk.learning.counts import Counter, TableCounter, as_counter
@@ -195,7 +196,12 @@ def _counter_and_space(
     counter = as_counter(data, variables=variables, weights=weights, require_rows=True)
     if space is None:
         return counter, spaces.dag(counter.names)
-    return _select(counter, space.nodes), space
+    return _select(counter, a_space(space).nodes), space
+
+
+def a_space(space: Space) -> Space:
+    """A space as it is; anything else is refused."""
+    return _checking.instance("space", space, Space, what="a Space such as bntk.spaces.tree(names), or None")
 
 
 def _select(counter: Counter, names: tuple[str, ...]) -> Counter:
@@ -216,12 +222,13 @@ def _search(
     counter: Counter, score: Score, space: Space, search: str | Search, start: DAG | str | None, seed: int,
     progress: bool,
 ) -> SearchResult:  # fmt: skip
-    if isinstance(start, str):
-        start = DAG.parse(start, nodes=space.nodes)
+    start = None if start is None else as_dag(start, "start", space.nodes)
+    seed, progress = _checking.whole_number("seed", seed, least=0), _checking.flag("progress", progress)
     evaluator = score.evaluator(counter, arc_weights=space.arc_weight_matrix())
     evaluator.limit_tables(search_limit(len(counter.names)))
-    if isinstance(search, str):
-        search = automatic(evaluator, space) if search == "auto" else searches.by_name(search)
+    if not isinstance(search, Search):
+        automatically = isinstance(search, str) and search == "auto"
+        search = automatic(evaluator, space) if automatically else searches.by_name(search)
     if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure
         space.check()
     _warn_of_missing_cells(evaluator, space)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.data.variable import Variable, cards_of, names_of
 from bntk.errors import DataError
 
@@ -104,8 +105,12 @@ class Dirichlet(Prior):
     def __post_init__(self) -> None:
         given = self.value.items() if isinstance(self.value, Mapping) else [("every variable", self.value)]
         for name, number in [*given, ("the default", self.default)]:
-            if not np.all(np.isfinite(number)) or np.any(np.asarray(number, dtype=float) < 0):
-                raise ValueError(f"a Dirichlet prior needs finite numbers from 0; {name} has {number!r}")
+            found = _checking.numbers(f"the Dirichlet prior of {name}", number, "finite numbers from 0")
+            if not (np.isfinite(found) & (found >= 0)).all():
+                raise _checking.wrong(f"the Dirichlet prior of {name}", "finite numbers from 0", number)
+        for name, number in [("value", self.value), ("default", self.default)]:
+            if not isinstance(number, Mapping):
+                _checking.number(name, number, 0)
 
     def pseudo_count(self, child: Variable, q: int) -> float | NDArray[np.float64]:
         """The pseudo-count of the child's cells."""
@@ -133,8 +138,7 @@ class BDeu(Prior):
     ess: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.ess) and self.ess > 0):
-            raise ValueError(f"the equivalent sample size must be a positive number, not {self.ess!r}")
+        _checking.number("ess, the equivalent sample size,", self.ess, 0, above=True)
 
     @classmethod
     def per_class(cls, alpha: float, n_classes: int | None = None, *, target: str | None = None) -> BDeu | BDeuPerClass:
@@ -191,8 +195,9 @@ class BDeuPerClass(Prior):
     target: str | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.alpha) and self.alpha > 0):
-            raise ValueError(f"the equivalent sample size of a class must be a positive number, not {self.alpha!r}")
+        _checking.number("alpha, the equivalent sample size of a class,", self.alpha, 0, above=True)
+        if self.target is not None:
+            _checking.text("target", self.target, "the name of a variable, or None")
 
     def given_class(self, variables: Sequence[Variable]) -> BDeu:
         """``BDeu(alpha * K)``; with several class variables there is no one number of classes."""
@@ -252,11 +257,9 @@ class Backoff(Prior):
 
     def __post_init__(self) -> None:
         for name, number in (("rows", self.rows), ("alpha", self.alpha)):
-            if not (math.isfinite(number) and number >= 0):
-                raise ValueError(f"{name} of a Backoff must be a finite number from 0, not {number!r}")
-        if isinstance(self.given, str) or not all(isinstance(name, str) for name in self.given):
-            raise ValueError(f"given of a Backoff must be names of variables, not {self.given!r}")
-        object.__setattr__(self, "given", tuple(self.given))
+            _checking.number(f"{name} of a Backoff", number, 0)
+        given = _checking.several("given of a Backoff", self.given, "names of variables")
+        object.__setattr__(self, "given", tuple(_checking.text("each of given", name) for name in given))
 
     def given_class(self, variables: Sequence[Variable]) -> Backoff:
         """Shrunk towards the tables given the class variables alone, unless ``given`` says otherwise."""
@@ -293,9 +296,8 @@ class Backoff(Prior):
 
 def sample_size(alpha: float, n_classes: int) -> float:
     """The equivalent sample size of all classes, for ``alpha`` rows in each."""
-    if n_classes < 1:
-        raise ValueError(f"the number of classes must be at least 1, not {n_classes!r}")
-    return alpha * n_classes
+    _checking.number("alpha", alpha, 0, above=True)
+    return alpha * _checking.whole_number("n_classes", n_classes, least=1)
 
 
 def class_among(variables: Sequence[Variable], target: str | None, rule: object) -> Variable:

@@ -23,7 +23,7 @@ from bntk.classifiers.multidim.base import MOST_JOINT_STATES
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.table import Table
 from bntk.errors import DataError, TooLargeError
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import Score
 from bntk.learning.search.spanning import maximum_spanning_tree
@@ -275,7 +275,7 @@ class BayesianChain(Chain):
                 return learn_structure(table, "loglik", spaces.tree(names, root), seed=seed_of(self.random_state)).dag
             space = spaces.dag(names, max_parents=self.max_parents)
             return learn_structure(table, self.criterion, space, seed=seed_of(self.random_state)).dag
-        dag = structure if isinstance(structure, DAG) else DAG.parse(structure)
+        dag = as_dag(structure, "structure")
         if set(dag.nodes) != set(names):
             raise DataError(f"structure has the nodes {list(dag.nodes)}, but the class variables are {list(names)}")
         return dag
