@@ -80,7 +80,7 @@ def optional_whole_number(name: str, value: Any, least: int | None = None, most:
 
 
 def _outside(value: Any, least: int | None, most: int | None) -> str | None:
-    """The range that a value is out of; None for a whole number within it. An end that nobody comes near is not told."""
+    """The range that a value is out of; None for a whole number within it. A far end is told to who exceeds it."""
     if is_whole(value):
         if most is not None and value > most:
             return _range(least, most)
@@ -100,11 +100,11 @@ def number(
     return float(value)
 
 
-def limit(name: str, value: Any, least: int = 0) -> float:
-    """How much is allowed: a whole number, or infinity for no limit; a float such as 1e9 is fine."""
+def limit(name: str, value: Any, least: int = 0) -> int:
+    """How much is allowed: a whole number; a float such as 1e9 passes for one, and infinity for no limit."""
     if not is_number(value) or value < least:
         raise wrong(name, f"a number from {least}", value)
-    return cast(float, value)
+    return cast(int, value)
 
 
 def _range(least: float | None, most: float | None, above: bool = False) -> str:
@@ -160,7 +160,7 @@ def instance(name: str, value: Any, *kinds: type[T], what: str | None = None, er
     """An object of some class, or of one of several."""
     if not isinstance(value, kinds):
         raise wrong(name, what or " or ".join(_with_article(kind.__name__) for kind in kinds), value, error)
-    return cast(T, value)
+    return value
 
 
 def _with_article(word: str) -> str:
@@ -230,4 +230,3 @@ def _iterable(value: Any) -> bool:
     if isinstance(value, type) or getattr(value, "ndim", 1) == 0:
         return False
     return isinstance(value, Iterable) or hasattr(value, "__getitem__")
-

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
+from bntk._checking import Check, is_whole, wrong
 from bntk.classifiers.base import NetworkClassifier, _rows_of
 from bntk.classifiers.features import ClassColumn
+from bntk.classifiers.parameters import given_splits
 from bntk.errors import DataError, UnseenStateWarning
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning import confusion
@@ -31,6 +33,13 @@ Floats = NDArray[np.float64]
 PARTS = 5
 #: Measures that differ by less are equal.
 EQUAL = 1e-12
+
+
+def _check_alpha(name: str, value: Any) -> None:
+    if isinstance(value, str) and value != "auto":
+        raise wrong(name, "a number above 0 or 'auto'", value)
+    if not isinstance(value, str):
+        confusion.checked_alpha(value)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -108,6 +117,7 @@ class RMCV(NetworkClassifier):
     max_parents: int | None = None
     search: str | Search = "hc"
 
+    _checks: ClassVar[Mapping[str, Check]] = {"alpha": _check_alpha}
     _state: ClassVar[dict[str, Any]] = {"alpha_": float | None}
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
@@ -179,12 +189,7 @@ class RMCV(NetworkClassifier):
         """The parameter of the information measure as it is given; where it would be ignored it is refused."""
         score = self._criterion()
         if isinstance(self.criterion, str) and isinstance(score, IM):
-            if self.alpha == "auto":
-                return None
-            if isinstance(self.alpha, str):
-                raise ValueError(f"alpha must be a number above 0 or 'auto', not {self.alpha!r}")
-            confusion.checked_alpha(self.alpha)
-            return float(self.alpha)
+            return None if self.alpha == "auto" else confusion.checked_alpha(self.alpha)  # type: ignore[arg-type]
         if self.alpha != 1:
             raise ValueError(f"alpha={self.alpha!r} is for criterion='im', not for {self.criterion!r}; leave it out")
         return float(score.alpha) if isinstance(score, IM) else None
@@ -276,14 +281,14 @@ class Split(NamedTuple):
 
 def _folds(cv: Any, codes: NDArray[np.int64]) -> Any:
     """The number of folds, ``"loo"``, or the fold of each row; ``codes`` are the classes of the rows."""
-    if isinstance(cv, (int, np.integer, str)):
+    if is_whole(cv) or isinstance(cv, str):
         return cv
     if isinstance(cv, np.ndarray) and cv.ndim == 1:
         if len(cv) != len(codes):
             raise ValueError(f"cv has the fold of {len(cv):,} rows, but there are {len(codes):,}")
         return cv
     folds, n_rows = np.full(len(codes), -1), len(codes)
-    for fold, (learned, left_out) in enumerate(check_cv(cv).split(np.empty((n_rows, 0)), codes)):
+    for fold, (learned, left_out) in enumerate(given_splits(cv, n_rows, codes)):
         if len(learned) + len(left_out) != n_rows or (folds[left_out] >= 0).any():
             raise ValueError("cv must leave out each row once, and learn from all rows that are not left out")
         folds[left_out] = fold

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bntk._checking import shown
+from bntk._checking import one_of, shown
 from bntk.data.variable import (
     NEVER_MISSING,
     State,
@@ -309,8 +309,7 @@ def left_out(columns: Sequence[CodedColumn], identifiers: str = "drop", empty: S
     rows with a value, of which there are at least 20. The last two are kept with ``identifiers="keep"``. ``empty`` are
     further columns without a value.
     """
-    if identifiers not in IDENTIFIERS:
-        raise ValueError(f"identifiers must be 'drop' or 'keep', not {identifiers!r}")
+    one_of("identifiers", identifiers, IDENTIFIERS)
     reasons = dict.fromkeys(empty, EMPTY)
     reasons |= {column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop"))}
     if reasons:

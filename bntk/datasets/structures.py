@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from bntk.errors import DataError, GraphError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import checked_nodes
 from bntk.network import BayesianNetwork
-
 
 #: The treewidth unless told otherwise, the most nodes, and the most states of a variable.
 TREEWIDTH, MOST_NODES, MOST_STATES = 3, 1_000_000, 1_000_000
@@ -73,7 +73,8 @@ def random_dag(
         _checking.optional_whole_number(argument, value, least=0)
     if treewidth is not None and treewidth > max(n - 1, TREEWIDTH):
         raise GraphError(
-            f"treewidth={treewidth} takes more than {treewidth} nodes, and there are {n}; give less, or None for no bound"
+            f"treewidth={treewidth} takes more than {treewidth} nodes, and there are {n}; give less, or None for no "
+            "bound"
         )
     rng = np.random.default_rng(_checking.whole_number("seed", seed, least=0))
     k = n if treewidth is None else treewidth
@@ -88,7 +89,9 @@ def _names(nodes: int | Iterable[str]) -> tuple[str, ...]:
     if _checking.is_whole(nodes):
         return tuple(f"x{i + 1}" for i in range(_checking.whole_number("nodes", nodes, 0, MOST_NODES)))
     if isinstance(nodes, (bool, float)):
-        raise _checking.wrong("nodes", f"a whole number from 0 to {MOST_NODES:,}, or a list of names", nodes, GraphError)
+        raise _checking.wrong(
+            "nodes", f"a whole number from 0 to {MOST_NODES:,}, or a list of names", nodes, GraphError
+        )
     return checked_nodes(nodes)  # type: ignore[arg-type]
 
 
@@ -194,7 +197,7 @@ def random_network(
 
 def _bounds(n_states: int | tuple[int, int]) -> tuple[int, int]:
     """The smallest and the largest number of states."""
-    both = [n_states, n_states] if _checking.is_whole(n_states) else n_states
+    both: Any = [n_states, n_states] if _checking.is_whole(n_states) else n_states
     if isinstance(both, (list, tuple)) and len(both) == 2 and all(map(_checking.is_whole, both)):
         low, high = both
         if 1 <= low <= high <= MOST_STATES:

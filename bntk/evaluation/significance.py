@@ -173,7 +173,9 @@ def _differences(first: ArrayLike, second: ArrayLike) -> Floats:
     if len(a) < 2:
         raise DataError("a test needs at least two splits or data sets")
     if not (np.isfinite(a) & np.isfinite(b)).all():
-        raise DataError(f"the value of pair {int(np.argmin(np.isfinite(a) & np.isfinite(b)))} is missing or infinite; leave it out")
+        raise DataError(
+            f"the value of pair {int(np.argmin(np.isfinite(a) & np.isfinite(b)))} is missing or infinite; leave it out"
+        )
     return a - b
 
 

@@ -6,11 +6,9 @@ The formats are the classes in the modules of this package that declare ``suffix
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bntk import _checking
-from bntk import _declared
+from bntk import _checking, _declared
 from bntk.errors import DataError
 from bntk.io.format import Format
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
 from bntk.data.variable import Variable, cards_of, names_of
-from bntk.errors import DataError
+from bntk.errors import DataError, UnknownNameError
 
 __all__ = ["BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
 
@@ -111,6 +111,14 @@ class Dirichlet(Prior):
         for name, number in [("value", self.value), ("default", self.default)]:
             if not isinstance(number, Mapping):
                 _checking.number(name, number, 0)
+
+    def for_variables(self, variables: Sequence[Variable]) -> Dirichlet:
+        """The same; a name that is none of the variables is refused."""
+        names = {*names_of(variables)}
+        unknown = [name for name in self.value if name not in names] if isinstance(self.value, Mapping) else []
+        if unknown:
+            raise UnknownNameError(f"the prior names {unknown[0]!r}, which is none of the variables {sorted(names)}")
+        return self
 
     def pseudo_count(self, child: Variable, q: int) -> float | NDArray[np.float64]:
         """The pseudo-count of the child's cells."""

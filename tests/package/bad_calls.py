@@ -14,13 +14,11 @@ import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-import bntk
 from bntk.errors import BntkError, BntkWarning
 
 RAISE = {dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"]}

@@ -1,8 +1,12 @@
-import sys, tempfile, collections, time
+import sys
+import tempfile
+import collections
+import time
 from pathlib import Path
 import matplotlib; matplotlib.use("Agg")
-from tests.package.doors import doors
 from tests.package.bad_calls import attack, cases
+from tests.package.doors import doors
+
 only = sys.argv[1:]
 with tempfile.TemporaryDirectory() as f:
     found = doors(Path(f))

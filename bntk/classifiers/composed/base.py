@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, _n_rows
 from bntk.classifiers.composed.inputs import Floats, Inputs, read_inputs
@@ -87,6 +88,10 @@ class ComposedClassifier(MultiTargetClassifier):
         return self
 
     def _make_ready(self) -> None:
+        if self.estimator is not None and not (
+            hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
+        ):
+            raise _checking.wrong("estimator", "a classifier of one class variable, such as bntk.TAN()", self.estimator)
         self._prototype = NaiveBayes() if self.estimator is None else self.estimator
         self._variables = self.labels_.variables(self._names)
         self.classes_ = list(self.labels_.classes)

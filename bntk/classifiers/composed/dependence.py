@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import KFold
 
+from bntk._checking import is_whole
 from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
 from bntk.classifiers.composed.links import ChainLink, EstimatorLink, LinkMaker
+from bntk.classifiers.parameters import given_splits
 from bntk.data.labels import Labels
 from bntk.data.variable import Variable
 from bntk.errors import DataError, UnseenStateWarning
@@ -25,11 +27,11 @@ Rows = NDArray[np.intp]
 def splits_of(cv: Any, codes: Codes, seed: int) -> list[tuple[Rows, Rows]]:
     """The rows to learn from and those to hold out, for each fold; a number of folds is that of shuffled ones."""
     n_rows = codes.shape[1]
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+    if is_whole(cv):
         if not 2 <= cv <= n_rows:
             raise ValueError(f"cv={cv!r} must be from 2 to the number of rows, {n_rows:,}")
         cv = KFold(int(cv), shuffle=True, random_state=seed)
-    return list(check_cv(cv).split(np.empty((n_rows, 0)), codes.T))
+    return given_splits(cv, n_rows, codes.T)
 
 
 def gains_of_labels(maker: LinkMaker, splits: Iterable[tuple[Rows, Rows]]) -> Floats:

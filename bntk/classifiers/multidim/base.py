@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from bntk import _checking
 from bntk._threads import using_threads
 from bntk.classifiers.base import RowReader, _n_rows
 from bntk.classifiers.features import CONTINUOUS, Features, _columns_of_numbers, columns_of
@@ -223,6 +224,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
             self.classes_ = list(self.labels_.classes)
             weights = None
             if sample_weight is not None:
+                sample_weight = _checking.numbers("sample_weight", sample_weight, "numbers, one for each row")
                 weights = _check_sample_weight(
                     sample_weight, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True
                 )
@@ -248,7 +250,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
         """A structure of the space; by default part by part."""
         space.check()
         rule = score_for(by_name(criterion, "criterion"), counter)
-        if search == "auto":
+        if isinstance(search, str) and search == "auto":
             evaluator = rule.evaluator(counter)
             evaluator.limit_tables(search_limit(len(counter.names)))
             return SubgraphSearch().run(evaluator, space, seed=seed_of(self.random_state))
@@ -278,10 +280,8 @@ class MultiBayesClassifier(MultiTargetClassifier):
             raise DataError("a feature is a parent of a class")
 
     def _check_options(self) -> None:
-        if self.missing not in self._ways_of_missing:
-            raise ValueError(f"missing must be one of {list(self._ways_of_missing)}, not {self.missing!r}")
-        if self.loss not in ("hamming", "subset"):
-            raise ValueError(f"loss must be 'hamming' or 'subset', not {self.loss!r}")
+        _checking.one_of("missing", self.missing, self._ways_of_missing)
+        _checking.one_of("loss", self.loss, ("hamming", "subset"))
 
     @property
     def _prior(self) -> Prior:
