@@ -95,6 +95,8 @@ def number(
     """A real number within bounds, as a float; ``above`` says that the lower bound itself is not allowed."""
     low = value > least if above and is_number(value) else is_number(value) and value >= least
     if not low or value > most or (finite and math.isinf(value)):
+        if above and least == 0 and most == math.inf:
+            raise wrong(name, "a positive number", value)
         kind = "a finite number" if finite and most == math.inf and least == -math.inf else "a number"
         raise wrong(name, f"{kind}{_range(least, most, above)}", value)
     return float(value)
@@ -109,8 +111,13 @@ def limit(name: str, value: Any, least: int = 0) -> int:
 
 def _range(least: float | None, most: float | None, above: bool = False) -> str:
     """How a range is written: " from 1", " above 0", " from 0 to 1"."""
-    low = "" if least in (None, -math.inf) else f" {'above' if above else 'from'} {least:,}"
-    return low if most in (None, math.inf) else f"{low}{' to' if low else ' up to'} {most:,}"
+    low = "" if least in (None, -math.inf) else f" {'above' if above else 'from'} {_written(least)}"
+    up = " and up to" if above else " to" if low else " up to"
+    return low if most in (None, math.inf) else f"{low}{up} {_written(most)}"
+
+
+def _written(number: float | None) -> str:
+    return f"{int(number):,}" if number is not None and float(number).is_integer() else f"{number}"
 
 
 def optional_number(name: str, value: Any, least: float = -math.inf) -> float | None:

@@ -9,22 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from bad_calls import Door, door
 
 import bntk
 from bntk import cuts, datasets, evaluation, graph, inference, io, priors, scores, search, spaces, viz
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS, SCORES, SEARCHES
 from bntk.data.table import Table
-from tests.package.bad_calls import Door, door
-
-
-def doors(folder: Path) -> dict[str, Door]:
-    """All doors by name; files are written to ``folder``."""
-    makers: list[Callable[[Path], Iterator[Door]]] = [
-        _data, _graphs, _tables, _networks, _inference, _learning, _scores, _searches, _spaces, _priors,
-        _datasets, _evaluation, _files, _plots, _estimators, _cuts,
-    ]  # fmt: skip
-    return {each.name: each for make in makers for each in make(folder)}
-
 
 A, B, C = (bntk.Variable(name, ["no", "yes"]) for name in "abc")
 DAG = bntk.DAG(["a", "b", "c"], [("a", "b"), ("b", "c")])
@@ -104,12 +94,21 @@ def _graphs(folder: Path) -> Iterator[Door]:
     yield from methods("graph.PDAG", pdag, children=name, index=name, neighbors=name, parents=name)
     yield door("graph.UndirectedGraph", graph.UndirectedGraph, None, nodes=["a", "b"], edges=[("a", "b")])
     yield from methods(
-        "graph.UndirectedGraph", moral, has_edge={"a": "a", "b": "b"}, index=name, neighbors=name, subgraph={"nodes": ["a"]}
+        "graph.UndirectedGraph",
+        moral,
+        has_edge={"a": "a", "b": "b"},
+        index=name,
+        neighbors=name,
+        subgraph={"nodes": ["a"]},
     )
     tree = graph.clique_tree(moral, ["a", "b", "c"])
     weights = {"a": 2, "b": 2, "c": 2}
     yield from methods(
-        "graph.CliqueTree", tree, containing={"names": ["a"]}, log_sizes={"weights": weights}, log_total_size={"weights": weights}
+        "graph.CliqueTree",
+        tree,
+        containing={"names": ["a"]},
+        log_sizes={"weights": weights},
+        log_total_size={"weights": weights},
     )
     yield from methods(
         "graph", graph, best_elimination_order={"graph": moral, "weights": weights, "heuristics": ["min_fill"]},
@@ -133,7 +132,11 @@ def _tables(folder: Path) -> Iterator[Door]:
     )  # fmt: skip
     cpt = bntk.CPT(B, values, [A])
     yield from methods(
-        "CPT", cpt, probability={"state": "no", "given": {"a": "yes"}}, reorder={"parents": ["a"]}, row={"given": {"a": "yes"}}
+        "CPT",
+        cpt,
+        probability={"state": "no", "given": {"a": "yes"}},
+        reorder={"parents": ["a"]},
+        row={"given": {"a": "yes"}},
     )
     noisy = bntk.NoisyOr(C, {A: 0.5, B: 0.5})
     yield door("NoisyMax", bntk.NoisyMax, None, child=B, effects={A: [[1.0, 0.0], [0.5, 0.5]]}, leak=[1.0, 0.0])
@@ -170,8 +173,15 @@ def _networks(folder: Path) -> Iterator[Door]:
         ("loopy", loopy), ("weighting", sampling), ("gibbs", {**sampling, "burn_in": 10, "chains": 2, "thin": 1}),
     ]:  # fmt: skip
         yield door(f"BayesianNetwork.query({engine})", NETWORK.query, None, **one, engine=engine, **settings)
-        yield door(f"BayesianNetwork.query({engine}, unknown)", NETWORK.query, None, **one, engine=engine, unknown=3)
-        yield door(f"BayesianNetwork.posterior({engine})", NETWORK.posterior, None, data=rows, targets="rain", engine=engine, **settings)
+        yield door(
+            f"BayesianNetwork.posterior({engine})",
+            NETWORK.posterior,
+            None,
+            data=rows,
+            targets="rain",
+            engine=engine,
+            **settings,
+        )
     found = NETWORK.query(["rain", "cloudy"])
     yield door("Distribution", inference.Distribution, None, variables=[A], values=[0.5, 0.5])
     yield from methods(
@@ -182,7 +192,9 @@ def _networks(folder: Path) -> Iterator[Door]:
     yield door("Distribution[]", lambda key: found[key], None, key=("yes", "no"))
     yield door("Marginals[]", lambda key: NETWORK.marginals()[key], None, key="rain")
     yield from methods(
-        "Sensitivity", NETWORK.sensitivity("rain", "yes", table="sprinkler", entry="yes", parents={"cloudy": "yes"}), admissible={}
+        "Sensitivity",
+        NETWORK.sensitivity("rain", "yes", table="sprinkler", entry="yes", parents={"cloudy": "yes"}),
+        admissible={},
     )
 
 
@@ -289,7 +301,9 @@ def _datasets(folder: Path) -> Iterator[Door]:
         fetch={"name": "nothing", "data_home": folder},
     )  # fmt: skip
     yield door("datasets.random_network(names)", datasets.random_network, None, nodes=["a", "b", "c"], treewidth=1)
-    yield door("datasets.with_missing(mar)", datasets.with_missing, None, data=FRAME, share=0.2, mechanism="mar", given="wet")
+    yield door(
+        "datasets.with_missing(mar)", datasets.with_missing, None, data=FRAME, share=0.2, mechanism="mar", given="wet"
+    )
     yield from methods("datasets.Drawn", datasets.make_ordinal(20), fresh={"n_rows": 5, "seed": 1})
 
 
@@ -317,7 +331,11 @@ def _evaluation(folder: Path) -> Iterator[Door]:
         "evaluation.CrossValidation", result, difference={"a": "nb", "b": "tan"}, values={"estimator": "nb"}
     )
     yield from methods(
-        "evaluation.Comparison", compared, by={"measure": "accuracy"}, differences={"a": "nb", "b": "tan"}, rank_correlation={}
+        "evaluation.Comparison",
+        compared,
+        by={"measure": "accuracy"},
+        differences={"a": "nb", "b": "tan"},
+        rank_correlation={},
     )
     yield door("evaluation.Comparison.of", evaluation.Comparison.of, None, results={"d": result})
     labels = pd.DataFrame({"u": [0, 1, 0, 1], "v": [1, 1, 0, 0]})
@@ -332,11 +350,12 @@ def _files(folder: Path) -> Iterator[Door]:
     NETWORK.save(folder / "good.bif")
     yield door("load", bntk.load, None, path=folder / "good.bif")
     yield from methods(
-        "io", io, save={"network": NETWORK, "path": folder / "n.bif"}, format_of={"path": "n.bif"}, to_pgmpy={"network": NETWORK}
+        "io",
+        io,
+        save={"network": NETWORK, "path": folder / "n.bif"},
+        format_of={"path": "n.bif"},
+        to_pgmpy={"network": NETWORK},
     )
-    for suffix in (".bif", ".net", ".xdsl", ".xmlbif", ".uai", ".json"):
-        chosen = io.format_of(f"n{suffix}")
-        yield door(f"io.dump({suffix})", chosen.dump, None, network=NETWORK)
     yield door("io.from_pgmpy", io.from_pgmpy, None, model=io.to_pgmpy(NETWORK))
 
 
@@ -357,7 +376,9 @@ def _closing(call: Callable[..., Any]) -> Callable[..., Any]:
 
 def _plots(folder: Path) -> Iterator[Door]:
     y, other = ["a", "b", "a", "b"], ["a", "b", "b", "b"]
-    result = evaluation.cross_validate({"nb": bntk.NaiveBayes(), "tan": bntk.TAN()}, FRAME.drop(columns="rain"), FRAME["rain"], cv=3)
+    result = evaluation.cross_validate(
+        {"nb": bntk.NaiveBayes(), "tan": bntk.TAN()}, FRAME.drop(columns="rain"), FRAME["rain"], cv=3
+    )
     nemenyi = evaluation.nemenyi(pd.DataFrame({"one": [0.5, 0.6, 0.7], "two": [0.6, 0.7, 0.9]}))
     compared = evaluation.Comparison.of({"d": result})
     drawn = {"target": "rain", "highlight": ["wet"], "strengths": {("cloudy", "rain"): 1.0}}
@@ -391,7 +412,6 @@ def _estimators(folder: Path) -> Iterator[Door]:
     for method in ("predict", "predict_proba", "predict_log_proba"):
         yield door(f"NaiveBayes.{method}", getattr(plain, method), None, X=X)
     yield door("NaiveBayes.fit", bntk.NaiveBayes().fit, None, X=X, y=FRAME["rain"], sample_weight=[1.0] * 40)
-    yield door("NaiveBayes.score", plain.score, None, X=X, y=FRAME["rain"])
     chain = bntk.ClassifierChain().fit(FRAME.drop(columns=["rain", "wet"]), Y)
     yield door("ClassifierChain.predict", chain.predict, None, X=FRAME.drop(columns=["rain", "wet"]))
 
@@ -405,3 +425,12 @@ def _cuts(folder: Path) -> Iterator[Door]:
         learn_cuts={"columns": [values], "classes": classes}, mdl_cuts={"values": values, "classes": classes},
         width_cuts={"values": values, "n_bins": 2},
     )  # fmt: skip
+
+
+#: The doors of each part; what makes them takes a folder for files.
+GROUPS: dict[str, Callable[[Path], Iterator[Door]]] = {
+    "data": _data, "graphs": _graphs, "tables": _tables, "networks": _networks, "inference": _inference,
+    "learning": _learning, "scores": _scores, "searches": _searches, "spaces": _spaces, "priors": _priors,
+    "datasets": _datasets, "evaluation": _evaluation, "files": _files, "plots": _plots, "estimators": _estimators,
+    "cuts": _cuts,
+}  # fmt: skip
