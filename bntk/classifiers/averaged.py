@@ -180,6 +180,7 @@ class AveragedClassifier(BayesClassifier):
     # ---------------------------------------------------------------- learning
 
     def _learn(self, counter: TableCounter) -> None:
+        self._prior.for_variables(counter.variables)
         self._check_size(counter)
         self._take(self._count(counter))
 

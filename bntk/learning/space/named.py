@@ -460,6 +460,7 @@ def multi_one_dependence(features: Iterable[str], targets: Sequence[str], superp
     features (Antonucci, Corani, Mauá, Gabaglio: An ensemble of Bayesian networks for multilabel classification, IJCAI
     2013).
     """
+    superparent = _checking.text("superparent", superparent, "one of the targets", SpaceError)
     return mdbnc(features, targets, class_shape="star", feature_shape="empty", class_root=superparent)
 
 
