@@ -188,6 +188,7 @@ def attack(each: Door, argument: str, text: str, make: Callable[[], Any], second
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", BntkWarning)
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
             warnings.simplefilter("ignore", DataConversionWarning)  # scikit-learn's, for a column of labels
             each.call(**arguments)
     except Late:
