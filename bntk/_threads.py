@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
+from bntk._checking import is_whole, optional_whole_number, wrong
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -58,9 +60,7 @@ def set_threads(n: int | None) -> None:
     >>> bntk.set_threads(None)
     """
     global _chosen
-    if n is not None and n < 1:
-        raise ValueError(f"the number of threads must be at least 1, not {n}")
-    _chosen = n
+    _chosen = optional_whole_number("n", n, least=1)
 
 
 @contextmanager
@@ -69,8 +69,8 @@ def using_threads(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; give a number of threads, or -1 for all cores")
+    if not is_whole(n_jobs) or n_jobs == 0:
+        raise wrong("n_jobs", "a number of threads, -1 for all cores, or None", n_jobs)
     token = _for_now.set(n_jobs if n_jobs > 0 else max(1, _usable_cores() + 1 + n_jobs))
     try:
         yield

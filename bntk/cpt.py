@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.data.variable import State, Variable, state_text
 from bntk.errors import NetworkError, NormalisationWarning, TooLargeError, UnknownNameError
 
@@ -87,6 +88,11 @@ class CPT:
         table, off = normalised(child, parents, table)
         if off > ROUNDING:
             warn_normalised(f"{family_text(child, parents)}: rows", off)
+        if counts is not None:
+            what = f"{family_text(child, parents)}: counts"
+            kept = _checking.numbers(what, counts, "numbers from 0", NetworkError)
+            if not (np.isfinite(kept) & (kept >= 0)).all():
+                raise _checking.wrong(what, "numbers from 0", counts, NetworkError)
         self._set(child, parents, table, counts)
 
     def _set(
@@ -167,7 +173,9 @@ class CPT:
         """
         parents = _checked_family(child, parents)
         family = (*parents, child)
-        _check_columns(child, parents, list(frame.columns), value)
+        if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
+            raise _checking.wrong("frame", "a pandas DataFrame", frame, NetworkError)
+        _check_columns(child, parents, list(frame.columns), _checking.text("value", value, "the name of a column"))
         values = empty_table(child, parents)
         flat, seen = values.reshape(-1), np.zeros(values.size, dtype=np.int64)
         position = np.zeros(len(frame), dtype=np.int64)
@@ -182,7 +190,7 @@ class CPT:
             raise NetworkError(
                 f"{family_text(child, parents)}: the frame has {times} rows for {labels}; it needs exactly one"
             )
-        flat[position] = frame[value].to_numpy(dtype=np.float64)
+        flat[position] = _checking.numbers(f"the column {value!r}", frame[value], error=NetworkError)
         return cls(child, values, parents)
 
     @classmethod
@@ -239,7 +247,7 @@ class CPT:
         given : mapping
             A state of every parent, by name.
         """
-        given = {} if given is None else given
+        given = {} if given is None else _checking.mapping("given", given, "{parent: state}", NetworkError)
         unknown = set(given) - {p.name for p in self.parents}
         absent = [p.name for p in self.parents if p.name not in given]
         if unknown or absent:
@@ -269,9 +277,10 @@ class CPT:
             The names of the parents in the new order.
         """
         names = [p.name for p in self.parents]
-        if sorted(parents) != sorted(names):
-            raise UnknownNameError(f"{self.heading} has the parents {names}, not {list(parents)}")
-        if list(parents) == names:
+        parents = _checking.several("parents", parents, "names", NetworkError)
+        if not all(isinstance(p, str) for p in parents) or sorted(parents) != sorted(names):
+            raise UnknownNameError(f"{self.heading} has the parents {names}, not {_checking.shown(parents)}")
+        if parents == names:
             return self
         axes = [names.index(p) for p in parents] + [len(names)]
         counts = None if self.counts is None else self.counts.transpose(axes).copy()
@@ -396,9 +405,10 @@ def warn_normalised(what: str, off: float) -> None:
 
 
 def _checked_family(child: Variable, parents: Sequence[Variable]) -> tuple[Variable, ...]:
+    parents = _checking.several("parents", parents, "Variable objects", NetworkError)
     for variable in (child, *parents):
         if not isinstance(variable, Variable):
-            raise NetworkError(f"a CPT is made of Variable objects; got {variable!r}")
+            raise NetworkError(f"a CPT is made of Variable objects; got {_checking.shown(variable)}")
     names = [v.name for v in (child, *parents)]
     for name in names:
         if names.count(name) > 1:
@@ -407,10 +417,7 @@ def _checked_family(child: Variable, parents: Sequence[Variable]) -> tuple[Varia
 
 
 def _shaped(child: Variable, parents: tuple[Variable, ...], values: ArrayLike) -> NDArray[np.float64]:
-    try:
-        table = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise NetworkError(f"{family_text(child, parents)}: the values are not an array of numbers: {error}") from None
+    table = np.array(_checking.numbers(f"{family_text(child, parents)}: values", values, error=NetworkError))
     shape = (*(p.n_states for p in parents), child.n_states)
     rows = (math.prod(shape[:-1]), shape[-1])
     if table.shape not in (shape, rows):
@@ -428,8 +435,8 @@ def _dict_row(
     for parent, i in zip(parents, index, strict=True):
         level = _entry(level, parent, i, where)
     if isinstance(level, Mapping):
-        return [float(_entry(level, child, i, where)) for i in range(child.n_states)]
-    row = [float(x) for x in level]
+        level = [_entry(level, child, i, where) for i in range(child.n_states)]
+    row = _checking.numbers(where, level, "numbers, one for each state", NetworkError).ravel().tolist()
     if len(row) != child.n_states:
         raise NetworkError(f"{where}: {len(row)} numbers for the {child.n_states} states of {child.name!r}")
     return row

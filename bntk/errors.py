@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 __all__ = [
+    "ArgumentError",
     "BntkError",
     "BntkWarning",
     "CacheWarning",
@@ -31,6 +32,10 @@ __all__ = [
 
 class BntkError(Exception):
     """The base of all errors of this package."""
+
+
+class ArgumentError(BntkError, ValueError, TypeError):
+    """An argument of the wrong kind or out of its range; the message names it and says what it may be."""
 
 
 class DataError(BntkError, ValueError):

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk.cpt import CPT, LocalDistribution
 from bntk.data.variable import State, Variable, format_states
-from bntk.errors import NetworkError, UnknownNameError
-from bntk.graph.dag import DAG
+from bntk.errors import DataError, NetworkError, UnknownNameError
+from bntk.graph.dag import DAG, as_dag
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,9 +77,9 @@ class BayesianNetwork:
         prior_counts: Mapping[tuple[str, ...], NDArray[Any]] | None = None,
         positions: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
-        self._dag = DAG.parse(dag) if isinstance(dag, str) else dag
+        self._dag = as_dag(dag)
         self._cpts = _ordered_cpts(self._dag, cpts)
-        self._prior, self._prior_counts = prior, dict(prior_counts or {})
+        self._prior, self._prior_counts = _checked_prior(prior), _checked_counts(self._dag, prior_counts)
         self._positions = None if positions is None else _checked_positions(self._dag, positions)
         # Forms that other modules derive from this network, by keys of their own; they can be computed again.
         self._cache: dict[Any, Any] = {}
@@ -112,7 +113,7 @@ class BayesianNetwork:
         >>> BayesianNetwork.from_cpts([CPT(a, [0.5, 0.5]), CPT(b, [[0.1, 0.9], [0.3, 0.7]], [a])]).dag.arcs
         (('a', 'b'),)
         """
-        tables = [_as_cpt(local) for local in cpts]
+        tables = [_as_cpt(local) for local in _checking.several("cpts", cpts, "CPT objects", NetworkError)]
         arcs = [(parent.name, cpt.name) for cpt in tables for parent in cpt.parents]
         return cls(DAG([cpt.name for cpt in tables], arcs), tables)
 
@@ -721,7 +722,7 @@ class BayesianNetwork:
         (40, 26, 'numpy')
         """
         if given is not None and not isinstance(given, Mapping):
-            names = [given] if isinstance(given, str) else list(given)
+            names = _checking.names("given", given, "names of variables", DataError)
             given = {name: self.variable(name).states[0] for name in names}
         return self._conditioned(given, None, "exact", max_entries, {}).plan(targets)
 
@@ -937,6 +938,7 @@ class BayesianNetwork:
         >>> bn.do({"sprinkler": "yes"}).query("cloudy")["yes"]
         0.5
         """
+        _checking.mapping("interventions", interventions, "{variable: state}", NetworkError)
         set_to = {self._dag.index(name): self.variable(name).code(state) for name, state in interventions.items()}
         cpts = [
             CPT(cpt.child, np.eye(cpt.child.n_states)[set_to[node]]) if node in set_to else cpt
@@ -1033,6 +1035,8 @@ class BayesianNetwork:
         tolerance : float
             The largest difference of two probabilities.
         """
+        a_network(other, "other")
+        tolerance = _checking.number("tolerance", tolerance, 0)
         return (
             self.variables == other.variables
             and self._dag == other._dag
@@ -1070,14 +1074,40 @@ class BayesianNetwork:
         return "\n".join([head, *lines, *([f"  ... {hidden:,} more variables"] if hidden > 0 else [])])
 
 
+def a_network(network: BayesianNetwork, argument: str = "network") -> BayesianNetwork:
+    """A network as it is; anything else is refused."""
+    return _checking.instance(argument, network, BayesianNetwork, error=NetworkError)
+
+
 def _checked_positions(dag: DAG, positions: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
     found = {}
-    for name, place in positions.items():
+    for name, place in _checking.mapping("positions", positions, "{name: (x, y)}", NetworkError).items():
         dag.index(name)
-        if len(place) != 2 or not all(math.isfinite(number) for number in place):
-            raise NetworkError(f"the position of {name!r} must be two finite numbers, x and y; got {place!r}")
-        found[name] = float(place[0]), float(place[1])
+        what, expected = f"the position of {name!r}", "two finite numbers, x and y"
+        numbers = _checking.numbers(what, place, expected, NetworkError)
+        if numbers.shape != (2,) or not np.isfinite(numbers).all():
+            raise _checking.wrong(what, expected, place, NetworkError)
+        found[name] = float(numbers[0]), float(numbers[1])
     return {name: found[name] for name in dag.nodes if name in found}
+
+
+def _checked_prior(prior: Prior | None) -> Prior | None:
+    if prior is not None and not hasattr(prior, "pseudo_counts"):
+        raise _checking.wrong("prior", "a Prior such as bntk.priors.Dirichlet(), or None", prior, NetworkError)
+    return prior
+
+
+def _checked_counts(
+    dag: DAG, counts: Mapping[tuple[str, ...], NDArray[Any]] | None
+) -> dict[tuple[str, ...], NDArray[Any]]:
+    if counts is None:
+        return {}
+    what = "{(name, ...): table of counts}"
+    for names, table in _checking.mapping("prior_counts", counts, what, NetworkError).items():
+        for name in _checking.several("each key of prior_counts", names, error=NetworkError):
+            dag.index(name)
+        _checking.numbers(f"prior_counts of {names}", table, "a table of numbers", NetworkError)
+    return dict(counts)
 
 
 def _options(engine: EngineName, max_entries: int | None, settings: dict[str, Any]) -> Options:
@@ -1088,14 +1118,15 @@ def _options(engine: EngineName, max_entries: int | None, settings: dict[str, An
 
 def _as_cpt(local: LocalDistribution) -> CPT:
     if not isinstance(local, LocalDistribution):
-        raise NetworkError(f"expected a CPT or another local distribution (with to_cpt), got {local!r}")
-    return local.to_cpt()
+        raise NetworkError(f"expected a CPT or another local distribution (with to_cpt), got {_checking.shown(local)}")
+    return _checking.instance("what to_cpt returns", local.to_cpt(), CPT, error=NetworkError)
 
 
 def _ordered_cpts(dag: DAG, cpts: Iterable[LocalDistribution] | Mapping[str, LocalDistribution]) -> tuple[CPT, ...]:
     """One table per node, in node order, after checking that families and states agree."""
     by_name: dict[str, CPT] = {}
-    for local in cpts.values() if isinstance(cpts, Mapping) else cpts:
+    given = cpts.values() if isinstance(cpts, Mapping) else _checking.several("cpts", cpts, "CPT objects", NetworkError)
+    for local in given:
         cpt = _as_cpt(local)
         if cpt.name in by_name:
             raise NetworkError(f"two tables are given for {cpt.name!r}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES, check_table_size, normalised
 from bntk.data.variable import Variable
 from bntk.errors import NetworkError
@@ -43,8 +44,8 @@ class NoisyMax:
     """
 
     def __init__(self, child: Variable, effects: Mapping[Variable, ArrayLike], leak: ArrayLike | None = None) -> None:
-        self.child = child
-        self.parents = tuple(effects)
+        self.child = _variable(child)
+        self.parents = tuple(map(_variable, _checking.mapping("effects", effects, "{parent: matrix}", NetworkError)))
         self.effects = tuple(_distributions(child, parent, table) for parent, table in effects.items())
         absent = np.eye(1, child.n_states)[0]
         self.leak = _leak(child, absent if leak is None else leak)
@@ -62,7 +63,7 @@ class NoisyMax:
         max_entries : int
             The largest number of entries of the table.
         """
-        check_table_size(self.child, self.parents, max_entries)
+        check_table_size(self.child, self.parents, _checking.limit("max_entries", max_entries))
         cumulative = np.cumsum(self.leak)
         for effect in self.effects:
             cumulative = cumulative[..., None, :] * np.cumsum(effect, axis=1)
@@ -100,17 +101,16 @@ class NoisyOr(NoisyMax):
     """
 
     def __init__(self, child: Variable, probabilities: Mapping[Variable, float], leak: float = 0.0) -> None:
-        for variable in (child, *probabilities):
+        parents = _checking.mapping("probabilities", probabilities, "{parent: probability}", NetworkError)
+        for variable in map(_variable, (child, *parents)):
             if variable.n_states != 2:
                 raise NetworkError(
                     f"noisy-OR needs variables with two states (off, on); {variable.name!r} has "
                     f"{variable.n_states}: use NoisyMax"
                 )
         for parent, p in probabilities.items():
-            if not 0 <= p <= 1:
-                raise NetworkError(f"noisy-OR for {child.name!r}: {parent.name!r} has probability {p}, not in [0, 1]")
-        if not 0 <= leak <= 1:
-            raise NetworkError(f"noisy-OR for {child.name!r}: the leak is {leak}, not in [0, 1]")
+            _probability(f"noisy-OR for {child.name!r}: the probability of {parent.name!r}", p)
+        _probability(f"noisy-OR for {child.name!r}: the leak", leak)
         effects = {parent: [[1.0, 0.0], [1.0 - p, p]] for parent, p in probabilities.items()}
         super().__init__(child, effects, [1.0 - leak, leak])
 
@@ -120,8 +120,18 @@ class NoisyOr(NoisyMax):
         return len(self.parents) + 1
 
 
+def _variable(given: Variable) -> Variable:
+    return _checking.instance("the child or parent of a noisy distribution", given, Variable, error=NetworkError)
+
+
+def _probability(name: str, p: float) -> None:
+    if not _checking.is_number(p) or not 0 <= p <= 1:
+        raise _checking.wrong(name, "a number from 0 to 1", p, NetworkError)
+
+
 def _distributions(child: Variable, parent: Variable, table: ArrayLike) -> NDArray[np.float64]:
-    matrix = np.array(table, dtype=np.float64)
+    what = f"noisy-MAX for {child.name!r}: the effect of {parent.name!r}"
+    matrix = np.array(_checking.numbers(what, table, "a matrix of numbers", NetworkError))
     shape = (parent.n_states, child.n_states)
     if matrix.shape != shape:
         raise NetworkError(
@@ -131,7 +141,8 @@ def _distributions(child: Variable, parent: Variable, table: ArrayLike) -> NDArr
 
 
 def _leak(child: Variable, leak: ArrayLike | Sequence[float]) -> NDArray[np.float64]:
-    vector = np.array(leak, dtype=np.float64)
+    what = f"noisy-MAX for {child.name!r}: the leak"
+    vector = np.array(_checking.numbers(what, leak, "a list of numbers", NetworkError))
     if vector.shape != (child.n_states,):
         raise NetworkError(
             f"noisy-MAX for {child.name!r}: the leak has shape {vector.shape}, expected ({child.n_states},)"

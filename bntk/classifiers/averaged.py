@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from bntk import _checking
 from bntk._threads import run_parallel, spans
 from bntk.classifiers import averaged_kernels as kernels
 from bntk.classifiers.base import BayesClassifier
@@ -148,6 +150,12 @@ class AveragedClassifier(BayesClassifier):
     weights: str | None = None
     max_entries: int = MAX_ENTRIES
 
+    _checks: ClassVar[Mapping[str, _checking.Check]] = {
+        "m": partial(_checking.number, least=0, finite=False),
+        "count": partial(_checking.one_of, choices=("state", "class")),
+        "weights": partial(_checking.one_of, choices=(None, "mi")),
+    }
+
     _state: ClassVar[dict[str, Any]] = {"_counts": Counts}
     _needed_to_predict: ClassVar[tuple[str, ...]] = ("prior", "class_prior")
     _n_superparents: ClassVar[int]
@@ -172,15 +180,7 @@ class AveragedClassifier(BayesClassifier):
     # ---------------------------------------------------------------- learning
 
     def _learn(self, counter: TableCounter) -> None:
-        if self.weights not in (None, "mi"):
-            raise ValueError(f"weights={self.weights!r} is not known; give None, or 'mi' for mutual information")
-        if self.count not in ("state", "class"):
-            raise ValueError(
-                f"count={self.count!r} is not known; give 'state' to count rows of all classes, or 'class' to count "
-                "those of each class"
-            )
-        if not self.m >= 0:
-            raise ValueError(f"m={self.m!r} must be a number of rows, from 0")
+        self._prior.for_variables(counter.variables)
         self._check_size(counter)
         self._take(self._count(counter))
 

@@ -20,12 +20,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from bntk._checking import Check, numbers, wrong
 from bntk._declared import CLASSIFIERS
 from bntk._documenting import complete_docstring
 from bntk._memory import says_what_to_do
 from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
 from bntk.classifiers.features import ClassColumn, Features, Rows
+from bntk.classifiers.parameters import check_parameters
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unlabelled import UnlabelledRows, refuse_parents
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
@@ -70,6 +72,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
     _state: ClassVar[dict[str, Any]] = {"n_features_in_": int, "feature_names_in_": NDArray[np.object_] | None}
     #: Parameters without which it cannot predict; any other that a file cannot hold is left out.
     _needed_to_predict: ClassVar[tuple[str, ...]] = ()
+    #: What parameters may be, by name, where that is not what :mod:`bntk.classifiers.parameters` has for the name.
+    _checks: ClassVar[Mapping[str, Check]] = {}
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -115,6 +119,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
         """X with its number and names of columns checked; lists as an array, data frames and tables as they are."""
         if reset and Unsaved in map(type, vars(self).values()):
             refuse_unsaved(vars(self))
+        if reset:
+            check_parameters(self)
         if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
             names = list(X.names if isinstance(X, Table) else X)
             if reset:
@@ -339,8 +345,6 @@ class BayesClassifier(RowReader):
         """Learn from the rows that count; their labels were read from ``y``, which has the name of the class."""
         X, labels, weights, *_ = counted
         self.classes_ = self._classes_of(labels) if classes is None else np.unique(np.asarray(classes))
-        if self.missing not in ("marginal", "em", "state"):
-            raise ValueError(f"missing must be 'marginal', 'em' or 'state', not {self.missing!r}")
         codes = labels.among(self.classes_)
         self.features_, rows = Features.learn(
             X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state", self.identifiers
@@ -412,7 +416,7 @@ class BayesClassifier(RowReader):
             raise ValueError(f"class_prior={chosen!r} is not known; give 'empirical', 'uniform' or {k} probabilities")
         if isinstance(chosen, Mapping):
             chosen = self._by_class("class_prior", chosen)
-        values = np.full(k, 1.0 / k) if isinstance(chosen, str) else np.asarray(chosen, dtype=np.float64)
+        values = np.full(k, 1.0 / k) if isinstance(chosen, str) else numbers("class_prior", chosen)
         if values.shape != (k,) or not (values >= 0).all() or not np.isclose(values.sum(), 1):
             raise ValueError(f"class_prior must be {k} probabilities that sum to 1, one for each class; got {chosen!r}")
         by_state = values[np.argsort(self._sorted_states)]
@@ -524,7 +528,7 @@ class BayesClassifier(RowReader):
             costs = [
                 self._by_class(f"costs of the true class {c!r}", r) for c, r in zip(self.classes_, rows, strict=True)
             ]
-        matrix, k = np.asarray(costs, dtype=np.float64), len(self.classes_)
+        matrix, k = numbers("costs", costs, "a table of numbers, true class by predicted class"), len(self.classes_)
         if matrix.shape != (k, k) or not np.isfinite(matrix).all():
             raise ValueError(f"costs must be a finite array of shape ({k}, {k}), true class by predicted class")
         return self.classes_[np.argmin(self.predict_proba(X) @ matrix, axis=1)]
@@ -699,8 +703,6 @@ class NetworkClassifier(BayesClassifier):
     def _classes_of(self, labels: ClassColumn) -> NDArray[Any]:
         """The labels that occur; without any, those that ``y`` declares, or numbers."""
         k, found = self.n_classes, labels.labels if len(labels.labels) else labels.declared
-        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1):
-            raise ValueError(f"n_classes must be a whole number from 1, or None; got {k!r}")
         if found is None:
             if k is None:
                 raise ValueError(
@@ -799,6 +801,7 @@ def sample_weights(given: Any, n_rows: int, scale: bool = True) -> Floats | None
     """The weights of rows that an estimator was given, checked, and scaled up where they sum to less than the rows."""
     if given is None:
         return None
+    given = numbers("sample_weight", given, "numbers, one for each row")
     weights = _check_sample_weight(given, np.empty((n_rows, 1)), dtype=np.float64, ensure_non_negative=True)
     weights = checked_weights(weights, n_rows, "sample_weight")
     if not weights.any():
@@ -807,7 +810,10 @@ def sample_weights(given: Any, n_rows: int, scale: bool = True) -> Floats | None
 
 
 def _n_rows(X: Any) -> int:
-    return len(next(iter(X.values()))) if isinstance(X, Mapping) else len(X)
+    first = next(iter(X.values()), ()) if isinstance(X, Mapping) else X
+    if not hasattr(first, "__len__"):
+        raise wrong("X", "a table of rows: a data frame, an array, a mapping of columns or a Table", X, DataError)
+    return len(first)
 
 
 def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:

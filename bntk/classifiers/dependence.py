@@ -59,7 +59,7 @@ class KDB(StepwiseClassifier):
         return LogLikelihood(missing="average")
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
-        return spaces.kdb(features, target, _whole("k", self.k))
+        return spaces.kdb(features, target, self.k)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -106,7 +106,7 @@ class SelectiveKDB(NetworkClassifier):
     _state: ClassVar[dict[str, Any]] = {"k_": int}
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
-        return spaces.augmented(features, target, "kdb", "discard", k=_whole("max_k", self.max_k))
+        return spaces.augmented(features, target, "kdb", "discard", k=self.max_k)
 
     def _find_structure(self, counter: TableCounter) -> SearchResult:
         *features, target = counter.names
@@ -167,9 +167,3 @@ class SPODE(NetworkClassifier):
         """The superparent, which is the only feature without a feature as parent; None when there is no feature."""
         orphans = [name for name in self.dag_.nodes[:-1] if len(self.dag_.parents(name)) == 1]
         return orphans[0] if orphans else None
-
-
-def _whole(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{name} is a number of parents, a whole number from 0; got {value!r}")
-    return value

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from bntk._checking import Check, instance, wrong
 from bntk.classifiers.base import NetworkClassifier
 from bntk.errors import DataError
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import Score
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import Space
 from bntk.learning.space import named as spaces
+
+
+def _check_space(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, Space) and (not callable(value) or isinstance(value, type)):
+        raise wrong(name, "a Space, a function of the features and the class that returns one, or None", value)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -52,6 +59,8 @@ class BayesNetClassifier(NetworkClassifier):
     search: str | Search = "auto"
     structure: DAG | str | None = None
 
+    _checks: ClassVar[Mapping[str, Check]] = {"space": _check_space}
+
     def _structure(self, counter: TableCounter) -> SearchResult:
         if self.structure is not None or isinstance(self.space, Space):  # about all features, constant ones as well
             return self._find_structure(counter)
@@ -61,6 +70,7 @@ class BayesNetClassifier(NetworkClassifier):
         if self.space is None:
             return spaces.general((*features, target), target)
         space = self.space if isinstance(self.space, Space) else self.space(features, target)
+        instance("space", space, Space, what="a Space, or a function of the features and the class that returns one")
         if set(space.nodes) != {*features, target}:
             raise DataError(
                 f"the space has the nodes {list(space.nodes)}; it needs the features and the class: "
@@ -71,7 +81,7 @@ class BayesNetClassifier(NetworkClassifier):
     def _find_structure(self, counter: TableCounter) -> SearchResult:
         if self.structure is None:
             return super()._find_structure(counter)
-        dag = DAG.parse(self.structure) if isinstance(self.structure, str) else self.structure
+        dag = as_dag(self.structure, "structure")
         unknown = [name for name in dag.nodes if name not in counter.names]
         if unknown:
             raise DataError(f"the structure has {unknown}, which are neither features nor the class: {counter.names}")

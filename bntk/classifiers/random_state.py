@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bntk._checking import is_whole, wrong
+
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
 
@@ -18,6 +20,6 @@ def seed_of(random_state: RandomState) -> int:
         return int(random_state.integers(2**31))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise ValueError(f"random_state must be a whole number from 0, None or a generator of numpy: {random_state!r}")
+    if not is_whole(random_state) or random_state < 0:
+        raise wrong("random_state", "a whole number from 0, None or a generator of numpy", random_state)
     return int(random_state)

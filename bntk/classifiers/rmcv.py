@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
+from bntk._checking import Check, is_whole, wrong
 from bntk.classifiers.base import CountedRows, NetworkClassifier, _rows_of
+from bntk.classifiers.parameters import given_splits
 from bntk.data.weights import copies_of
 from bntk.errors import DataError, UnseenStateWarning
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning import confusion
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
@@ -31,6 +33,13 @@ Floats = NDArray[np.float64]
 PARTS = 5
 #: Measures that differ by less are equal.
 EQUAL = 1e-12
+
+
+def _check_alpha(name: str, value: Any) -> None:
+    if isinstance(value, str) and value != "auto":
+        raise wrong(name, "a number above 0 or 'auto'", value)
+    if not isinstance(value, str):
+        confusion.checked_alpha(value)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -109,6 +118,7 @@ class RMCV(NetworkClassifier):
     max_parents: int | None = None
     search: str | Search = "hc"
 
+    _checks: ClassVar[Mapping[str, Check]] = {"alpha": _check_alpha}
     _state: ClassVar[dict[str, Any]] = {"alpha_": float | None}
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
@@ -140,7 +150,7 @@ class RMCV(NetworkClassifier):
         """The structure to begin with, over all variables."""
         if isinstance(self.start, str) and self.start in ("empty", "naive"):
             return DAG(names, [(target, x) for x in names if x != target] if self.start == "naive" else [])
-        given = DAG.parse(self.start) if isinstance(self.start, str) else self.start
+        given = as_dag(self.start, "start")
         unknown = [name for name in given.nodes if name not in names]
         if unknown:
             raise DataError(
@@ -172,12 +182,7 @@ class RMCV(NetworkClassifier):
         """The parameter of the information measure as it is given; where it would be ignored it is refused."""
         score = self._criterion()
         if isinstance(self.criterion, str) and isinstance(score, IM):
-            if self.alpha == "auto":
-                return None
-            if isinstance(self.alpha, str):
-                raise ValueError(f"alpha must be a number above 0 or 'auto', not {self.alpha!r}")
-            confusion.check_alpha(self.alpha)
-            return float(self.alpha)
+            return None if self.alpha == "auto" else confusion.checked_alpha(self.alpha)  # type: ignore[arg-type]
         if self.alpha != 1:
             raise ValueError(f"alpha={self.alpha!r} is for criterion='im', not for {self.criterion!r}; leave it out")
         return float(score.alpha) if isinstance(score, IM) else None
@@ -282,7 +287,7 @@ def _folds(cv: Any, counted: CountedRows) -> Any:
 
     A splitter divides the rows that count; folds and splits that are given are of all rows.
     """
-    if isinstance(cv, (int, np.integer, str)):
+    if is_whole(cv) or isinstance(cv, str):
         return cv
     n_given, places = counted.n_given, counted.places
     if isinstance(cv, np.ndarray) and cv.ndim == 1:
@@ -298,7 +303,7 @@ def _folds(cv: Any, counted: CountedRows) -> Any:
 def _left_out(cv: Any, codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """The fold in which each row is left out by a splitter or a list of splits."""
     folds, n_rows = np.full(len(codes), -1), len(codes)
-    for fold, (learned, left_out) in enumerate(check_cv(cv).split(np.empty((n_rows, 0)), codes)):
+    for fold, (learned, left_out) in enumerate(given_splits(cv, n_rows, codes)):
         if len(learned) + len(left_out) != n_rows or (folds[left_out] >= 0).any():
             raise ValueError("cv must leave out each row once, and learn from all rows that are not left out")
         folds[left_out] = fold

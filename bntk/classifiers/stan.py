@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from bntk._checking import Check
 from bntk.classifiers.base import NetworkClassifier
+from bntk.classifiers.parameters import PARAMETERS, optional
 from bntk.learning.scores import Score
 from bntk.learning.search import SelectiveTrees
 from bntk.learning.space import Space
@@ -60,6 +64,8 @@ class STAN(NetworkClassifier):
     root: str | None = None
     weights: str | Score | None = None
     candidates: int | None = None
+
+    _checks: ClassVar[Mapping[str, Check]] = {"weights": optional(PARAMETERS["criterion"])}
 
     @property
     def search(self) -> SelectiveTrees:

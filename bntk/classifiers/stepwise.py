@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from bntk._checking import Check
 from bntk.classifiers.base import NetworkClassifier
+from bntk.classifiers.parameters import PARAMETERS, optional
 from bntk.learning.scores import Score
 from bntk.learning.search import Search
 
@@ -27,3 +31,5 @@ class StepwiseClassifier(NetworkClassifier):
     criterion: str | Score | None = None
     search: str | Search = "auto"
     epsilon: float = 0.01
+
+    _checks: ClassVar[Mapping[str, Check]] = {"criterion": optional(PARAMETERS["criterion"])}

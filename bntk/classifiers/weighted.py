@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.special import expit, gammaln, logit, logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from bntk import _checking
 from bntk.classifiers.base import CountedRows, NetworkClassifier, sample_weights
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+#: The largest weight of a feature, and more trees than anybody waits for.
+MOST_WEIGHT, MOST_TREES = 1e6, 1_000_000
 #: Parameters that an estimator has itself: how rows are read and tables estimated.
 OF_ESTIMATOR = ("prior", "class_prior", "numeric", "n_bins", "missing", "identifiers", "unseen")
 #: What a classifier with an estimator takes over from it.
@@ -223,6 +227,10 @@ class AWNB(NetworkClassifier):
     n_trees: int = 10
     weights: float | Mapping[str, float] | ArrayLike | None = None
 
+    _checks: ClassVar[Mapping[str, _checking.Check]] = {
+        "n_trees": partial(_checking.whole_number, least=1, most=MOST_TREES)
+    }
+
     n_classes: ClassVar[None] = None  # type: ignore[misc]  # for rows without a label, which it does not take
     _takes_unlabelled: ClassVar[bool] = False
     _state: ClassVar[dict[str, Any]] = {"weights_": Any}  # a Series
@@ -265,8 +273,6 @@ class AWNB(NetworkClassifier):
     ) -> Self:
         X = self._checked_rows(X, reset=True)
         counted = self._counted(X, y, sample_weight, for_more)
-        if self.n_trees < 1 and self.weights is None:
-            raise ValueError(f"n_trees={self.n_trees!r}: at least one tree is needed to find weights")
         weights = sample_weights(sample_weight, counted.n_given, scale=not for_more)
         estimator = self._unfitted().partial_fit(X, y, classes, weights)  # which does not scale them again
         _refuse_densities(self, estimator.features_)
@@ -326,6 +332,14 @@ def _powered(cpt: CPT, weight: float) -> CPT:
 # ---- weights of the greatest conditional likelihood ------------------------------------------------------------------
 
 
+def _check_bounds(name: str, value: Any) -> None:
+    if value is None:
+        return
+    both = isinstance(value, (tuple, list, np.ndarray)) and len(value) == 2
+    if not both or not all(map(_checking.is_number, value)) or not value[0] <= value[1]:
+        raise _checking.wrong(name, "the least and the greatest weight, or None", value)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class WANBIA(_DiscreteNaiveBayes):
     """Naive Bayes with the weights that maximise the conditional likelihood of the classes (Zaidi et al. 2013).
@@ -371,6 +385,10 @@ class WANBIA(_DiscreteNaiveBayes):
     bounds: tuple[float, float] | None = (0.0, 1.0)
     regularization: float = 0.0
 
+    _checks: ClassVar[Mapping[str, _checking.Check]] = {
+        "bounds": _check_bounds,
+        "regularization": partial(_checking.number, least=0, most=1e12),
+    }
     _state: ClassVar[dict[str, Any]] = {"weights_": Any, "conditional_log_likelihood_": float}  # a Series, and a number
     _is_additive: ClassVar[bool] = False
 
@@ -387,10 +405,6 @@ class WANBIA(_DiscreteNaiveBayes):
                     f"WANBIA needs positive probabilities, and {cpt.heading} has a zero: give a prior above 0"
                 )
         low, high = (-np.inf, np.inf) if self.bounds is None else self.bounds
-        if not low <= high:
-            raise ValueError(f"bounds={self.bounds!r} must be the least and the greatest weight, or None")
-        if not self.regularization >= 0:
-            raise ValueError(f"regularization={self.regularization!r} must not be negative")
         goal = ConditionalLikelihood.of(counter, log_tables(self.network_), self.regularization)
         start = np.clip(np.ones(len(counter.names) - 1), low, high)
         if not len(start):
@@ -482,7 +496,7 @@ def _for_each(names: list[str], given: Any, what: str) -> Floats:
                 + (f"there is none for {absent[0]!r}" if absent else f"there is no feature {extra[0]!r}")
             )
         given = [given[name] for name in names]
-    numbers = np.asarray(given, dtype=np.float64)
+    numbers = _checking.numbers(what, given, "one number, or one for each feature")
     if numbers.shape not in ((), (len(names),)):
         raise ValueError(f"{what} must be one number, or one for each of the {len(names)} features {names}")
     return np.array(np.broadcast_to(numbers, len(names)))
@@ -490,6 +504,6 @@ def _for_each(names: list[str], given: Any, what: str) -> Floats:
 
 def _checked_weights(names: list[str], given: Any) -> Floats:
     weights = _for_each(names, given, "weights")
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"weights={given!r} must be finite numbers from 0")
+    if not ((weights >= 0) & (weights <= MOST_WEIGHT)).all():
+        raise _checking.wrong("weights", f"numbers from 0 to {MOST_WEIGHT:g}", given)
     return weights

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from bntk._checking import one_of, shown
 from bntk.data.variable import (
     NEVER_MISSING,
     State,
@@ -169,6 +170,8 @@ def settle_against(
 ) -> tuple[list[np.ndarray], list[Any]]:
     """Rows of codes for known variables, and the source dtypes; see ``unseen`` of ``Table.from_frame``."""
     rows, sources, found = [], [], []
+    if not variables:
+        raise DataError("the list of variables is empty; name at least one")
     for column, variable in zip(columns, variables, strict=True):
         lookup, unknown = _match(column, variable)
         if unknown:
@@ -283,6 +286,8 @@ def check_column_names(names: Sequence[str]) -> None:
     """Every column needs a name of its own."""
     seen: dict[str, int] = {}
     for position, name in enumerate(names):
+        if not isinstance(name, str):
+            raise DataError(f"a column is named by a string, not {shown(name)}")
         if not name.strip():
             raise DataError(f"column {position + 1} has no name; every column needs one")
         if name in seen:
@@ -314,8 +319,7 @@ def left_out(
     rows with a value, of which there are at least 20. The last two are kept with ``identifiers="keep"``. ``empty`` are
     further columns without a value. With ``weights``, a row counts as so many.
     """
-    if identifiers not in IDENTIFIERS:
-        raise ValueError(f"identifiers must be 'drop' or 'keep', not {identifiers!r}")
+    one_of("identifiers", identifiers, IDENTIFIERS)
     reasons = dict.fromkeys(empty, EMPTY)
     reasons |= {
         column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop", weights))

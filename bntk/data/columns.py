@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bntk import _checking
 from bntk.data.coding import CodedColumn, check_column_names, lacking_columns
 from bntk.data.table import Table
 from bntk.data.variable import Variable, is_missing
@@ -32,7 +33,8 @@ def frame_columns(frame: Any, wanted: Sequence[str] | None = None) -> Iterator[C
 
 def mapping_columns(columns: Mapping[Any, Any], wanted: Sequence[str] | None = None) -> Iterator[CodedColumn]:
     """The columns of a mapping, coded, in the order of ``wanted`` when given."""
-    return _coded([(str(name), values) for name, values in columns.items()], wanted)
+    given = _checking.mapping("columns", columns, "{name: values}", DataError)
+    return _coded([(str(name), values) for name, values in given.items()], wanted)
 
 
 def _coded(columns: list[tuple[str, Any]], wanted: Sequence[str] | None) -> Iterator[CodedColumn]:
@@ -251,7 +253,7 @@ def _refuse_mixed_truth_values(name: str, series: Any) -> None:
 def _as_series(name: str, column: Any) -> Any:
     import pandas as pd
 
-    if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):
+    if isinstance(column, (str, bytes, set, frozenset)) or not hasattr(column, "__len__"):
         raise DataError(f"column {name!r} must be a list, an array or a series, not {type(column).__name__}")
     if isinstance(column, np.ndarray) and column.ndim != 1:
         raise DataError(f"column {name!r} must have one dimension; it has the shape {column.shape}")

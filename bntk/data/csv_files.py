@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bntk import _checking
 from bntk.data.coding import CodedColumn, caller_level, check_column_names, lacking_columns
 from bntk.data.label_types import Kind, has_decimal_commas, typed_labels
 from bntk.data.text_files import line_at, next_line, read_bytes
@@ -38,8 +39,8 @@ class Request:
     max_unpacked: float | None = None  # bytes
 
     def __post_init__(self) -> None:
-        if self.decimal not in (".", ","):
-            raise ValueError(f"decimal must be '.' or ',', not {self.decimal!r}")
+        _checking.one_of("decimal", self.decimal, (".", ","))
+        _checking.text("encoding", self.encoding, "a string such as 'utf-8'")
         if self.sep is not None:
             _check_separator(self.sep)
             if self.sep == self.decimal:
@@ -191,7 +192,7 @@ def _check_types(types: Mapping[str, Kind] | Kind | None, names: Sequence[str]) 
     if isinstance(types, Mapping) and not set(types) <= set(names):
         raise lacking_columns([name for name in types if name not in set(names)], names)
     for kind in types.values() if isinstance(types, Mapping) else [types]:
-        if kind not in (None, str, int, float, bool):
+        if not any(kind is known for known in (None, str, int, float, bool)):
             raise ValueError(f"types must be str, int, float or bool, not {kind!r}")
 
 
@@ -250,5 +251,5 @@ def _guess_separator(path: Path, header: bytes) -> str:
 
 
 def _check_separator(sep: str) -> None:
-    if len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0':
+    if not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0':
         raise ValueError(f"sep must be one ASCII character, and no quote or line end; got {sep!r}")

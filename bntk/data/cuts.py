@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from bntk import _checking
 from bntk._threads import run_parallel, spans
 from bntk.data.cut_kernels import SUM_BITS, code_kernel, mdl_kernel, n_log_n_table
 from bntk.data.intervals import cuts_of_names, interval_names
@@ -31,6 +32,8 @@ from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 
 METHODS = ("mdl", "width", "frequency")
+#: More intervals of a column are taken for a mistake.
+MOST_BINS = 1_000_000
 
 # Up to this total weight, n log n of all counts is worked out beforehand.
 _LARGEST_TABLE = 1 << 22
@@ -174,7 +177,7 @@ def interval_cuts(names: Iterable[Any]) -> np.ndarray:
     >>> interval_cuts(["<= 2.5", "(2.5, 4]", "> 4"])
     array([2.5, 4. ])
     """
-    names = [str(name) for name in names]
+    names = [str(name) for name in _checking.several("names", names, error=DataError)]
     cuts = () if names == ["all"] else cuts_of_names(names)
     if cuts is None:
         raise DataError(f"{names} are not the names of intervals, such as ['<= 2.5', '(2.5, 4]', '> 4']")
@@ -214,11 +217,9 @@ def learn_cuts(
     >>> learn_cuts([[1, 2, 3, 4], [0, 0, 1, 9]], "width", n_bins=2)
     [array([2.5]), array([4.5])]
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, not {method!r}")
-    if isinstance(n_bins, bool) or not isinstance(n_bins, (int, np.integer)) or n_bins < 1:
-        raise ValueError(f"n_bins must be a whole number from 1, not {n_bins!r}")
-    columns = [_numbers(column, position) for position, column in enumerate(columns)]
+    _checking.one_of("method", method, METHODS)
+    n_bins = _checking.whole_number("n_bins", n_bins, 1, MOST_BINS)
+    columns = _all_numbers(columns)
     n_rows = _common_length(columns)
     weights = _NO_WEIGHTS if weights is None else checked_weights(weights, n_rows)
     if method == "mdl":
@@ -249,13 +250,13 @@ def joint_cuts(columns: Sequence[Any], classes: Any, n_classes: Sequence[int], w
     >>> joint_cuts([range(60)], [[0] * 20 + [1] * 40, [0] * 40 + [1] * 20], [2, 2])
     [array([19.5, 39.5])]
     """
-    columns = [_numbers(column, position) for position, column in enumerate(columns)]
+    columns = _all_numbers(columns)
     n_rows = _common_length(columns)
     weights = _NO_WEIGHTS if weights is None else checked_weights(weights, n_rows)
     logs = _logs(float(weights.sum()) if weights.size else float(n_rows), weights)
     some = [
         _MdlCutter(*_class_codes(codes, card, n_rows), weights, *logs)
-        for codes, card in zip(classes, n_classes, strict=True)
+        for codes, card in zip(*_paired(classes, n_classes), strict=True)
     ]
 
     def cuts(column: np.ndarray) -> np.ndarray:
@@ -286,12 +287,15 @@ def code_columns(columns: Sequence[Any], cuts: Sequence[Any], out_dtype: Any = N
     array([[0, 1],
            [0, 1]], dtype=uint8)
     """
-    columns = [_numbers(column, position) for position, column in enumerate(columns)]
-    ends = [checked_cuts(column_cuts) for column_cuts in cuts]
+    columns = _all_numbers(columns)
+    ends = [checked_cuts(column_cuts) for column_cuts in _checking.several("cuts", cuts, "cut points", DataError)]
     if len(columns) != len(ends):
         raise DataError(f"there are {len(columns)} columns, but cuts for {len(ends)}; each column needs its own")
     smallest = np.min_scalar_type(max((len(e) for e in ends), default=0) + 1)
-    dtype = smallest if out_dtype is None else np.dtype(out_dtype)
+    try:
+        dtype = smallest if out_dtype is None else np.dtype(out_dtype)
+    except TypeError:
+        raise _checking.wrong("out_dtype", "an unsigned integer type", out_dtype) from None
     if dtype.kind != "u" or dtype.itemsize < smallest.itemsize:
         raise ValueError(f"the codes need the type {smallest} or a larger unsigned one, not {dtype}")
     codes = np.empty((len(columns), _common_length(columns)), dtype=dtype)
@@ -301,10 +305,7 @@ def code_columns(columns: Sequence[Any], cuts: Sequence[Any], out_dtype: Any = N
 
 def checked_cuts(cuts: Any, where: str = "the cuts") -> np.ndarray:
     """Cuts as an array of increasing floats; what cannot be a cut is an error."""
-    try:
-        ends = np.asarray(cuts, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{where} must be numbers, not {cuts!r}") from None
+    ends = _checking.numbers(where, cuts, error=DataError)
     if ends.ndim != 1:
         raise DataError(f"{where} must be a list of numbers, not {cuts!r}")
     if np.isnan(ends).any() or (ends == np.inf).any():
@@ -408,13 +409,18 @@ def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 # -------------------------------------------------------------------- the door
 
 
+def _all_numbers(columns: Sequence[Any]) -> list[np.ndarray]:
+    given = _checking.several("columns", columns, "columns of numbers", DataError)
+    return [_numbers(column, position) for position, column in enumerate(given)]
+
+
 def _numbers(column: Any, position: int) -> np.ndarray:
     try:
-        values = np.ascontiguousarray(column, dtype=np.float64)
+        values = np.asarray(column, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise DataError(f"column {position} holds values that are not numbers") from None
-    if np.ndim(column) != 1:
-        raise DataError(f"column {position} must have one dimension, not the shape {np.shape(column)}")
+    if values.ndim != 1:
+        raise DataError(f"column {position} must have one dimension, not the shape {values.shape}")
     return values
 
 
@@ -428,15 +434,28 @@ def _common_length(columns: Sequence[np.ndarray]) -> int:
     return len(columns[0]) if columns else 0
 
 
+def _paired(classes: Any, n_classes: Any) -> tuple[list[Any], list[int]]:
+    codes = _checking.several("classes", classes, "codes for each class variable", DataError)
+    cards = _checking.several("n_classes", n_classes, "numbers of classes", DataError)
+    if len(codes) != len(cards):
+        raise DataError(f"classes has {len(codes)} rows, but n_classes {len(cards)} numbers; each row needs its own")
+    return codes, cards
+
+
 def _class_codes(classes: Any, n_classes: int | None, n_rows: int) -> tuple[np.ndarray, int]:
     if classes is None:
         raise DataError('the method "mdl" needs the classes of the rows; "width" and "frequency" do without')
     if n_classes is None:
         import pandas as pd
 
-        codes, labels = pd.factorize(np.asarray(classes) if isinstance(classes, (list, tuple)) else classes)
+        try:
+            given = np.asarray(classes)
+            codes, labels = pd.factorize(given if isinstance(classes, (list, tuple)) else classes)
+        except (TypeError, ValueError):
+            raise _checking.wrong("classes", "labels, one for each row", classes, DataError) from None
         n_classes = len(labels)
     else:
+        n_classes = _checking.whole_number("n_classes", n_classes, 1, MOST_BINS)
         codes = np.asarray(classes)
         if codes.dtype.kind not in "iu":
             raise DataError(f"with n_classes, the classes must be codes from 0, not of the type {codes.dtype}")

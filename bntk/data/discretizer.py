@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
+from bntk import _checking
+from bntk.data.cuts import METHODS, checked_cuts, code_columns, learn_cuts
 from bntk.data.variable import Variable, format_states
 from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import DataError
@@ -87,6 +88,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             How often each row counts: one of weight 2 is the row twice, one of weight 0 is not there. Weights that sum
             to less than the number of rows (with a positive weight) are scaled up to it.
         """
+        _checking.one_of("method", self.method, METHODS)
+        if self.cuts is not None:
+            _checking.mapping("cuts", self.cuts, "{column: cut points}")
         source = _Source(self, X, reset=True)
         if sample_weight is not None:
             weights = checked_weights(sample_weight, source.n_rows, "sample_weight")
@@ -134,9 +138,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _chosen(self, source: _Source, given: Mapping[Any, Any]) -> list[Any]:
         """The columns to discretise, in the order of the data."""
-        wanted = source.numeric() if self.columns is None else list(self.columns)
+        wanted = source.numeric() if self.columns is None else _checking.several("columns", self.columns)
         for key in (*wanted, *given):
-            if key not in source.keys:
+            if not isinstance(key, Hashable) or key not in source.keys:
                 raise DataError(f"the data has no column {key!r}; it has {format_states(source.keys)}")
         return [key for key in source.keys if key in wanted or key in given]
 

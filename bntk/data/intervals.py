@@ -8,6 +8,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from bntk import _checking
+from bntk.errors import DataError
+
 #: By how much of the distance to the next cut point the number in a name may differ from the cut point itself.
 ROUNDING = 0.001
 #: The same for a single cut point, relative to it.
@@ -35,11 +38,21 @@ def interval_names(cuts: Sequence[float]) -> list[str]:
     >>> interval_names([1.42, 2.2350000000000003])
     ['<= 1.42', '(1.42, 2.235]', '> 2.235']
     """
-    ends = short_numbers([float(cut) for cut in cuts])
+    ends = short_numbers(increasing_numbers("cuts", cuts))
     if not ends:
         return ["all"]
     between = [f"({low}, {high}]" for low, high in pairwise(ends)]
     return [f"<= {ends[0]}", *between, f"> {ends[-1]}"]
+
+
+def increasing_numbers(name: str, cuts: Sequence[float]) -> list[float]:
+    """Cut points as a list: increasing numbers that some value can exceed; anything else is refused."""
+    given = _checking.several(name, cuts, "increasing numbers", DataError)
+    points = _checking.numbers(name, given, "increasing numbers", DataError)
+    increasing = points.ndim == 1 and all(low < high for low, high in pairwise(points.tolist()))
+    if not increasing or any(math.isnan(point) or point == math.inf for point in points.tolist()):
+        raise _checking.wrong(name, "increasing numbers", given, DataError)
+    return list(points.tolist())
 
 
 def short_numbers(numbers: Sequence[float]) -> list[str]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from bntk import _checking
 from bntk.data.coding import CodedColumn, check_column_names
 from bntk.data.columns import code_column, columns_of_frame
 from bntk.data.table import Table
@@ -197,7 +198,7 @@ def _columns(Y: Any) -> tuple[list[tuple[str, Any]], str | None]:
 
 
 def _columns_of_array(Y: Any) -> list[tuple[str, Any]]:
-    array = Y.toarray() if issparse(Y) else np.asarray(Y)
+    array = Y.toarray() if issparse(Y) else _checking.array("Y", Y, "a table of labels, one column per class variable")
     if not issparse(Y) and not isinstance(Y, np.ndarray) and array.dtype.kind == "U":
         array = np.asarray(Y, dtype=object)  # a list that mixes text and numbers or None would become text
     if array.ndim != 2:
@@ -209,6 +210,9 @@ def _columns_of_array(Y: Any) -> list[tuple[str, Any]]:
 
 
 def _n_rows(columns: Sequence[tuple[str, Any]]) -> int:
+    for name, column in columns:
+        if not isinstance(column, CodedColumn) and not hasattr(column, "__len__"):
+            raise _checking.wrong(f"column {name!r} of Y", "a list of labels", column, DataError)
     lengths = {name: len(c.codes) if isinstance(c, CodedColumn) else len(c) for name, c in columns}
     first = next(iter(lengths))
     for name, length in lengths.items():

@@ -11,6 +11,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from bntk import _checking
 from bntk._memory import says_what_to_do
 from bntk.data.arff import ArffData, read_arff
 from bntk.data.text_files import read_bytes
@@ -76,10 +77,11 @@ def read_multilabel(
 
     if xml is not None and n_labels is not None:
         raise ValueError("give xml= or n_labels=, not both: each determines which attributes are labels")
-    path = Path(arff)
+    path = _checking.path("arff", arff)
+    n_labels = _checking.optional_whole_number("n_labels", n_labels)
     data = read_arff(path, most=_MOST_NUMBERS, max_unpacked=max_unpacked)
     names = [attribute.name for attribute in data.attributes]
-    labels = _counted(data, n_labels, path) if xml is None else _named(names, Path(xml), path)
+    labels = _counted(data, n_labels, path) if xml is None else _named(names, _checking.path("xml", xml), path)
     chosen = set(labels)
     features = [i for i in range(len(names)) if i not in chosen]
     if not features:

@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from bntk import _checking
 from bntk._memory import says_what_to_do
 from bntk.data.coding import CodedColumn
 from bntk.data.csv_files import Request, read_csv
 from bntk.data.label_types import Kind
 from bntk.data.table import Table, Unseen
 from bntk.data.text_files import Unpacking
-from bntk.data.variable import Variable
+from bntk.data.variable import Variable, checked_variables
 from bntk.errors import DataError, ParseError
 
 _FORMATS = {
@@ -92,12 +93,13 @@ def read_table(
       rain   ['no', 'yes']
       grass  ['dry', 'wet']
     """
-    known = None if variables is None else tuple(variables)
-    wanted = None if columns is None else list(columns)
+    known = None if variables is None else checked_variables(variables)
+    wanted = None if columns is None else _checking.names("columns", columns, "names of columns", DataError)
     if known is not None:
         wanted = [variable.name for variable in known]
-    missing = frozenset([missing] if isinstance(missing, str) else missing)
-    request = Request(Path(path), sep, missing, wanted, types, encoding, decimal, max_unpacked=max_unpacked)
+    missing = frozenset(_checking.text("each of missing", text) for text in _checking.names("missing", missing))
+    file = _checking.path("path", path)
+    request = Request(file, sep, missing, wanted, types, encoding, decimal, max_unpacked=max_unpacked)
     return Table._from_coded(_read(request, format), known, unseen)
 
 
@@ -122,11 +124,10 @@ def read_columns(
 
 
 def _read(request: Request, format: str | None) -> Iterable[CodedColumn]:
-    format = format or _format_of(request.path)
+    format = _format_of(request.path) if format is None else format
     readers: dict[str, Callable[[Request], Iterable[CodedColumn]]]
     readers = {"csv": read_csv, "arff": _read_arff, "parquet": _read_parquet}
-    if format not in readers:
-        raise ValueError(f"format must be one of {', '.join(map(repr, readers))}, not {format!r}")
+    _checking.one_of("format", format, readers)
     if format != "csv" and not request.fits_any_format:
         raise ValueError(f"sep=, types=, encoding= and decimal= are for CSV files, not for {format}")
     return readers[format](request)

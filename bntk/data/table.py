@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bntk.data.variable import Variable, cards_of, format_states, names_of
+from bntk import _checking
+from bntk.data.variable import Variable, cards_of, checked_variables, format_states, names_of
 from bntk.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Table:
         Table: 3 rows x 1 variable, 33.3% of the cells missing
           rain  ['no', 'yes']
         """
-        variables = tuple(variables)
+        variables = checked_variables(variables)
         _check_names([variable.name for variable in variables])
         given = np.asarray(codes)
         if given.ndim != 2 or len(given) != len(variables):
@@ -151,7 +152,7 @@ class Table:
         """
         from bntk.data import columns as adapters
 
-        variables = None if variables is None else tuple(variables)
+        variables = None if variables is None else checked_variables(variables)
         return cls._from_coded(adapters.frame_columns(frame, _wanted(variables, only)), variables, unseen)
 
     @classmethod
@@ -185,7 +186,7 @@ class Table:
         """
         from bntk.data import columns as adapters
 
-        variables = None if variables is None else tuple(variables)
+        variables = None if variables is None else checked_variables(variables)
         return cls._from_coded(adapters.mapping_columns(columns, _wanted(variables, only)), variables, unseen)
 
     @classmethod
@@ -216,12 +217,12 @@ class Table:
         >>> bntk.Table.from_numpy(np.array([[0, 5], [1, 7]]), names=["a", "b"]).variables
         (Variable('a', [0, 1]), Variable('b', [5, 7]))
         """
-        variables = None if variables is None else tuple(variables)
+        variables = None if variables is None else checked_variables(variables)
         if names is None:
             if variables is None:
                 raise DataError('a numpy array has no column names; give them, as in names=["a", "b"]')
             names = _names(variables) or []
-        names = list(names)
+        names = _checking.several("names", names, error=DataError)
         array = np.asarray(array)
         if array.ndim != 2 or array.shape[1] != len(names):
             raise DataError(
@@ -235,8 +236,7 @@ class Table:
         """The one way from labels and codes, of whatever origin, to a table."""
         from bntk.data import coding
 
-        if unseen not in ("missing", "error"):
-            raise ValueError(f"unseen must be 'missing' or 'error', not {unseen!r}")
+        _checking.one_of("unseen", unseen, ("missing", "error"))
         if variables is None:
             rows, variables, sources = coding.settle(columns)
         else:
@@ -260,7 +260,9 @@ class Table:
         >>> bntk.Table.concat([table, table]).n_rows
         6
         """
-        tables = list(tables)
+        tables = _checking.several("tables", tables, "Table objects", DataError)
+        for table in tables:
+            _checking.instance("each of tables", table, Table, error=DataError)
         if not tables:
             raise DataError("there are no tables to put together; give at least one")
         first = tables[0]
@@ -311,7 +313,7 @@ class Table:
 
     def index(self, name: str) -> int:
         """Position of a variable."""
-        position = self._positions.get(name)
+        position = self._positions.get(name) if isinstance(name, str) else None
         if position is None:
             raise UnknownNameError(f"the table has no variable {name!r}; it has {format_states(self.names)}")
         return position
@@ -328,7 +330,7 @@ class Table:
         return self.n_rows
 
     def __contains__(self, name: object) -> bool:
-        return name in self._positions
+        return isinstance(name, str) and name in self._positions
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
@@ -364,9 +366,7 @@ class Table:
         >>> bntk.Table.from_columns({"a": [1, 2], "b": [3, 4]}).select(["b"]).names
         ('b',)
         """
-        if isinstance(names, str):
-            names = [names]
-        at = [self.index(name) for name in names]
+        at = [self.index(name) for name in _checking.names("names", names, error=DataError)]
         variables = [self.variables[i] for i in at]
         _check_names([variable.name for variable in variables])
         if at == list(range(len(at))):
@@ -393,7 +393,7 @@ class Table:
         """
         if isinstance(rows, slice):
             return Table._make(np.ascontiguousarray(self.codes[:, rows]), self.variables, self._sources)
-        chosen = np.asarray(rows)
+        chosen = _positions(rows)
         if chosen.size == 0 and chosen.dtype.kind == "f":  # an empty list
             chosen = chosen.astype(np.intp)
         if chosen.ndim != 1 or chosen.dtype.kind not in "iub":
@@ -446,7 +446,8 @@ class Table:
         """
         from bntk.data import coding
 
-        variables = tuple(variables)
+        variables = checked_variables(variables)
+        _checking.one_of("unseen", unseen, ("missing", "error"))
         if variables == self.variables:
             return self
         missing = [variable.name for variable in variables if variable.name not in self]
@@ -531,7 +532,7 @@ def as_table(
     >>> as_table({"a": [1, 2, 1]}).n_rows
     3
     """
-    variables = None if variables is None else tuple(variables)
+    variables = None if variables is None else checked_variables(variables)
     only = None if only is None else list(only)
     if isinstance(data, Table) and (variables is not None or reading is None or reading.leaves_tables):
         table = _select(data, only) if variables is None else data.recode(variables, unseen)
@@ -621,10 +622,20 @@ def _names(variables: Sequence[Variable] | None) -> list[str] | None:
 
 def _wanted(variables: Sequence[Variable] | None, only: Iterable[str] | None) -> list[str] | None:
     """The columns to take, in order, or None for all."""
-    return _names(variables) or (None if only is None else list(only))
+    return _names(variables) or (None if only is None else _checking.names("only", only, error=DataError))
+
+
+def _positions(rows: Any) -> np.ndarray:
+    try:
+        return np.asarray(rows)
+    except ValueError:  # lists of different lengths
+        raise DataError(f"rows must be a list of positions, not {_checking.shown(rows)}") from None
 
 
 def _check_names(names: Sequence[str]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise DataError(f"a variable is named by a string; got {_checking.shown(name)}")
     if len({*names}) == len(names):
         return
     seen: set[str] = set()

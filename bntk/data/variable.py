@@ -6,12 +6,12 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
 
-from bntk.data.intervals import cuts_of_names, interval_names, interval_of, number_in
+from bntk import _checking
+from bntk.data.intervals import cuts_of_names, increasing_numbers, interval_names, interval_of, number_in
 from bntk.errors import DataError, UnknownNameError
 
 State = Hashable
@@ -71,19 +71,21 @@ class Variable:
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise DataError(f"a variable needs a name, a string that is not blank; got {name!r}")
-        if isinstance(states, (str, bytes)):
-            raise DataError(f"variable {name!r}: the states must be a list of labels, not the single string {states!r}")
-        labels = tuple(plain_state(state) for state in states)
+        given = _checking.several(f"variable {name!r}: the states", states, "labels", DataError)
+        labels = tuple(plain_state(state) for state in given)
         if not labels:
             raise DataError(f"variable {name!r} has no states; give at least one")
         seen: set[State] = set()
         for label in labels:
+            if not isinstance(label, Hashable):
+                raise DataError(f"variable {name!r}: a state is one label, such as a string; got {label!r}")
             if is_missing(label):
                 raise DataError(f"variable {name!r}: {label!r} marks a missing cell and cannot be a state")
             if label in seen:
                 raise DataError(f"variable {name!r}: state {label!r} is given twice")
             seen.add(label)
-        self._fill(name, labels, bool(ordered), None if cuts is None else _checked_cuts(name, cuts, len(labels)))
+        ordered = _checking.flag(f"variable {name!r}: ordered", ordered)
+        self._fill(name, labels, ordered, None if cuts is None else _checked_cuts(name, cuts, len(labels)))
 
     def _fill(self, name: str, states: tuple[State, ...], ordered: bool, cuts: tuple[float, ...] | None = None) -> None:
         object.__setattr__(self, "name", name)
@@ -103,7 +105,7 @@ class Variable:
         cuts : sequence of numbers
             The cut points, increasing; without any, the variable has the single state ``"all"``.
         """
-        points = [float(cut) for cut in cuts]
+        points = _cut_points(name, cuts)
         return cls(name, interval_names(points), ordered=True, cuts=points)
 
     @cached_property
@@ -190,16 +192,26 @@ class Variable:
 
 
 def _checked_cuts(name: str, cuts: Sequence[float], n_states: int) -> tuple[float, ...]:
-    points = tuple([float(cut) for cut in cuts])
-    increasing = all(low < high for low, high in pairwise(points))  # so that none is NaN, but a single one
-    if not increasing or any(math.isnan(point) or point == math.inf for point in points):
-        raise DataError(f"variable {name!r}: the cut points must be increasing numbers, not {list(points)}")
+    points = _cut_points(name, cuts)
     if n_states - len(points) not in (1, 2):
         raise DataError(
             f"variable {name!r}: {len(points)} cut points make {len(points) + 1} intervals, but there are {n_states} "
             "states"
         )
     return points
+
+
+def _cut_points(name: str, cuts: Sequence[float]) -> tuple[float, ...]:
+    return tuple(increasing_numbers(f"variable {name!r}: the cut points", cuts))
+
+
+def checked_variables(variables: Iterable[Variable], argument: str = "variables") -> tuple[Variable, ...]:
+    """Variables as a tuple; anything else is refused."""
+    given = tuple(_checking.several(argument, variables, "Variable objects", DataError))
+    if not all(isinstance(variable, Variable) for variable in given):
+        first = next(variable for variable in given if not isinstance(variable, Variable))
+        raise _checking.wrong(f"each of {argument}", "a Variable", first, DataError)
+    return given
 
 
 def names_of(variables: Iterable[Variable]) -> tuple[str, ...]:

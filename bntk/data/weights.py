@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bntk import _checking
 from bntk.errors import DataError
 
 #: Rows up to which weighted rows are written out one by one, for what divides or draws single rows.
@@ -25,7 +26,7 @@ ROUNDING = 1e-12
 
 def checked_weights(weights: Any, n_rows: int, what: str = "weights") -> np.ndarray:
     """The weights of rows as an array of floats: one for each row, 0 or from 1e-300, with a sum of up to 1e100."""
-    checked = np.ascontiguousarray(weights, dtype=np.float64)
+    checked = _checking.numbers(what, weights, "numbers, one for each row", DataError)
     if checked.shape != (n_rows,):
         raise DataError(f"{what} must give one weight for each of the {n_rows:,} rows; got the shape {checked.shape}")
     wrong = np.flatnonzero(~(np.isfinite(checked) & (checked >= 0)))

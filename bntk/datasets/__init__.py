@@ -68,7 +68,7 @@ def network(name: str) -> BayesianNetwork:
     >>> network("earthquake").names
     ('burglary', 'earthquake', 'alarm', 'john_calls', 'mary_calls')
     """
-    if name not in _NETWORKS:
+    if not isinstance(name, str) or name not in _NETWORKS:
         raise UnknownNameError(f"there is no network {name!r} in bntk; there are {', '.join(names())}")
     return _NETWORKS[name]()
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.cpt import CPT, check_table_size
 from bntk.data.variable import Variable
-from bntk.datasets.drawn import Drawn, draw, row_seed
+from bntk.datasets.drawn import MOST_STRENGTH, Drawn, check_counts, checked_seed, draw, row_seed
 from bntk.datasets.logit import additive, checked_shares, cumulative_logit
 from bntk.errors import DataError
 from bntk.network import BayesianNetwork
@@ -79,12 +80,14 @@ def make_blanket(
     >>> truth.query("class").values.round(6)
     array([0.7 , 0.2 , 0.08, 0.02])
     """
+    counts = {"n_parents": n_parents, "n_children": n_children, "n_spouses": n_spouses}
+    check_counts(n_variables=(n_variables, 1), **{name: (count, 0) for name, count in counts.items()})
     if n_spouses and not n_children:
         raise DataError("n_spouses are parents of children of the class: without children there are none")
     n_rest = n_variables - 1 - n_parents - n_children - n_spouses
     if n_rest < 0:
         raise DataError(f"n_variables={n_variables} is less than the class and its blanket, {n_variables - n_rest}")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     net = _Growing(rng, n_states, strength)
     parents = [net.add(f"parent{i + 1}") for i in range(n_parents)]
     spouses = [net.add(f"spouse{i + 1}") for i in range(n_spouses)]
@@ -114,8 +117,7 @@ def geometric_shares(n_classes: int, ratio: float) -> NDArray[np.float64]:
     >>> geometric_shares(3, 100).round(3)
     array([0.901, 0.09 , 0.009])
     """
-    if not ratio > 0:
-        raise DataError(f"ratio is that of the largest to the smallest class, a positive number; got {ratio!r}")
+    _checking.number("ratio, that of the largest to the smallest class,", ratio, 0, above=True)
     falling = float(ratio) ** -np.linspace(0, 1, len(_classes(n_classes)))
     return np.asarray(falling / falling.sum())
 
@@ -164,7 +166,8 @@ def make_ordinal(
     >>> X.shape, y.cat.ordered
     ((300, 10), True)
     """
-    rng = np.random.default_rng(seed)
+    check_counts(n_features=(n_features, 0), n_irrelevant=(n_irrelevant, 0))
+    rng = np.random.default_rng(checked_seed(seed))
     net = _Growing(rng, n_states, strength)
     target = net.add(CLASS, [], _classes(n_classes), checked_shares(class_shares, n_classes, "class_shares"))
     features = [net.add(f"x{i + 1}", [target]) for i in range(n_features)]
@@ -215,16 +218,17 @@ def make_imbalanced(
     >>> easy.bayes_accuracy() > hard.bayes_accuracy() > 0.95
     True
     """
-    n_classes = np.size(class_shares)
+    n_classes = len(_checking.several("class_shares", class_shares, "positive numbers that sum to 1", DataError))
+    check_counts(n_features=(n_features, 0), n_states=(n_states, 1))
+    concentration = _checking.number("concentration", concentration, 0, 1e6, above=True)
     shares = checked_shares(class_shares, n_classes, "class_shares")
-    o = np.full(n_classes, overlap) if np.ndim(overlap) == 0 else np.asarray(overlap, dtype=float)
+    given = _checking.numbers("overlap", overlap, "a number from 0 to 1, or one for each class", DataError)
+    o = np.full(n_classes, given) if given.ndim == 0 else given
     if o.shape != (n_classes,) or not ((o >= 0) & (o <= 1)).all():
         raise DataError(
             f"overlap must be a number from 0 to 1, or one for each of {n_classes} classes; got {overlap!r}"
         )
-    if n_states < 1 or not concentration > 0:
-        raise DataError(f"n_states={n_states!r} and concentration={concentration!r} must be positive")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     target = Variable(CLASS, range(n_classes))
     cpts = []
     for i in range(n_features):
@@ -241,9 +245,8 @@ class _Growing:
     """
 
     def __init__(self, rng: np.random.Generator, n_states: int, strength: float) -> None:
-        if n_states < 2:
-            raise DataError(f"n_states must be at least 2; got {n_states!r}")
-        self.rng, self.strength = rng, strength
+        check_counts(n_states=(n_states, 2))
+        self.rng, self.strength = rng, _checking.number("strength", strength, -MOST_STRENGTH, MOST_STRENGTH)
         self.states = range(n_states)
         self.shares: dict[Variable, NDArray[np.float64]] = {}
         self.cpts: dict[Variable, CPT] = {}
@@ -271,6 +274,5 @@ class _Growing:
 
 
 def _classes(n_classes: int) -> range:
-    if n_classes < 2:
-        raise DataError(f"n_classes must be at least 2; got {n_classes!r}")
+    check_counts(n_classes=(n_classes, 2))
     return range(n_classes)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bntk import _checking
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -62,6 +63,21 @@ class Drawn(NamedTuple):
         return self.y.name if self.y.ndim == 1 else list(self.y.columns)
 
 
+#: More variables, states or classes than anybody draws, and stronger effects: tables of zeros and ones.
+MOST_THINGS, MOST_STRENGTH = 100_000, 1000.0
+
+
+def check_counts(**numbers: tuple[Any, int]) -> None:
+    """Check whole numbers, given by name as the number and the least that it may be."""
+    for name, (number, least) in numbers.items():
+        _checking.whole_number(name, number, least, MOST_THINGS)
+
+
+def checked_seed(seed: int) -> int:
+    """A seed that numpy takes."""
+    return _checking.whole_number("seed", seed, least=0)
+
+
 def row_seed(rng: np.random.Generator) -> int:
     """A seed for rows, drawn after the network."""
     return int(rng.integers(2**32))
@@ -71,7 +87,7 @@ def draw(network: BayesianNetwork, targets: str | list[str], n_rows: int, seed: 
     """Rows as categories, with all states in order; labels as numbers."""
     import pandas as pd
 
-    table = network.sample(n_rows, seed=seed)
+    table = network.sample(_checking.whole_number("n_rows", n_rows, 0, _checking.MOST), seed=seed)
     columns = {
         v.name: pd.Categorical.from_codes(codes.astype(int), categories=pd.Index(v.states), ordered=v.ordered)
         for v, codes in zip(table.variables, table.codes)

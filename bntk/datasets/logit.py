@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.cpt import CPT
 from bntk.data.variable import Variable
 from bntk.errors import DataError
@@ -77,7 +78,7 @@ def checked_shares(shares: ArrayLike | None, n: int, argument: str) -> NDArray[n
     """Positive shares that sum to one; equal ones by default."""
     if shares is None:
         return np.full(n, 1 / n)
-    values = np.asarray(shares, dtype=float)
+    values = _checking.numbers(argument, shares, f"{n} positive numbers that sum to 1", DataError)
     if values.shape != (n,) or not (values > 0).all() or abs(values.sum() - 1) > 1e-9:
         raise DataError(f"{argument} must be {n} positive numbers that sum to 1, one per class; got {shares!r}")
     return values / values.sum()

@@ -7,14 +7,16 @@ D. B. Rubin (1976). Inference and missing data. Biometrika 63, 581-592.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk.data.table import Table
 from bntk.data.variable import format_states
+from bntk.datasets.drawn import MOST_STRENGTH, checked_seed
 from bntk.datasets.logit import expit, threshold
 from bntk.errors import DataError, UnknownNameError
 
@@ -75,16 +77,17 @@ def with_missing(
     yes    0.4
     Name: lung, dtype: float64
     """
-    if mechanism not in MECHANISMS:
-        raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}; got {mechanism!r}")
-    if not 0 <= share <= 1:
-        raise DataError(f"share is a probability, from 0 to 1; got {share!r}")
+    _checking.one_of("mechanism", mechanism, MECHANISMS)
+    share = _checking.number("share", share, 0, 1)
+    strength = _checking.number("strength", strength, -MOST_STRENGTH, MOST_STRENGTH)
+    if not isinstance(data, Table) and not (hasattr(data, "columns") and hasattr(data, "mask")):
+        raise _checking.wrong("data", "a Table or a pandas DataFrame", data, DataError)
     if (mechanism == "mar") != (given is not None):
         raise DataError("give the column that removal depends on, given=..., for mechanism='mar' and no other")
     names = list(data.names if isinstance(data, Table) else data.columns)
     chosen = _checked(names if columns is None else columns, names)
     probability = share if given is None else _removal(_complete(data, *_checked([given], names)), share, strength)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     removed = np.zeros((len(names), len(data)), dtype=bool)
     for i in sorted({names.index(name) for name in chosen if name != given}):
         if mechanism == "mnar":
@@ -129,8 +132,8 @@ def _complete(data: Table | pd.DataFrame, name: str) -> NDArray[np.float64]:
 
 
 def _checked(chosen: Iterable[str], names: list[str]) -> list[str]:
-    chosen = [chosen] if isinstance(chosen, str) else list(chosen)
+    chosen = _checking.names("columns", chosen, "names of columns", DataError)
     for name in chosen:
-        if name not in names:
+        if not isinstance(name, Hashable) or name not in names:
             raise UnknownNameError(f"the data has no column {name!r}; it has {format_states(names)}")
     return chosen

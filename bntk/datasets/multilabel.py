@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.cpt import CPT
 from bntk.data.variable import Variable
-from bntk.datasets.drawn import Drawn, draw, row_seed
+from bntk.datasets.drawn import MOST_STRENGTH, Drawn, check_counts, checked_seed, draw, row_seed
 from bntk.datasets.logit import cumulative_logit, expit, threshold
 from bntk.errors import DataError
 from bntk.network import BayesianNetwork
@@ -65,12 +66,16 @@ def make_multilabel(
     >>> round(sum(truth.query(name)[1] for name in Y), 6)
     1.5
     """
+    check_counts(n_labels=(n_labels, 1), n_features=(n_features, 0), labels_per_feature=(labels_per_feature, 0))
+    skew = _checking.number("skew", skew, -MOST_STRENGTH, MOST_STRENGTH)
+    dependence = _checking.number("dependence", dependence, -MOST_STRENGTH, MOST_STRENGTH)
+    strength = _checking.number("strength", strength, -MOST_STRENGTH, MOST_STRENGTH)
     total = n_labels / 3 if cardinality is None else cardinality
-    if not 0 < total < n_labels:
+    if not _checking.is_number(total) or not 0 < total < n_labels:
         raise DataError(f"cardinality must be more than 0 and less than n_labels={n_labels}; got {cardinality!r}")
     if not 0 <= labels_per_feature <= n_labels:
         raise DataError(f"labels_per_feature must be from 0 to n_labels={n_labels}; got {labels_per_feature!r}")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     ones = _label_shares(n_labels, total, skew)[rng.permutation(n_labels)]
     labels = [Variable(f"label{i + 1}", (0, 1)) for i in range(n_labels)]
     cpts, joint = _label_tree(rng, labels, ones, dependence)

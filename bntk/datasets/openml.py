@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from bntk._checking import path
 from bntk.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def fetch(name: str, *, data_home: str | os.PathLike[str] | None = None) -> tupl
     """
     from sklearn.datasets import fetch_openml
 
-    wanted = SETS.get(name)
+    wanted = SETS.get(name) if isinstance(name, str) else None
     if wanted is None:
         raise UnknownNameError(f"there is no data set {name!r} to fetch; there are {', '.join(fetchable())}")
     try:
@@ -135,4 +136,4 @@ def fetchable() -> tuple[str, ...]:
 
 
 def _folder(data_home: str | os.PathLike[str] | None) -> str | None:
-    return None if data_home is None else os.fspath(data_home)
+    return None if data_home is None else str(path("data_home", data_home))

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bntk._checking import whole_number
 from bntk.cpt import CPT
 from bntk.data.variable import Variable
 from bntk.network import BayesianNetwork
@@ -220,8 +221,7 @@ def monks(problem: int = 1) -> Rows:
             return int(sum(state == first for state, first in zip(robot, firsts)) == 2)
         return int((jacket == "green" and holding == "sword") or (jacket != "blue" and body != "octagon"))
 
-    if problem not in (1, 2, 3):
-        raise ValueError(f"problem must be 1, 2 or 3, not {problem!r}")
+    whole_number("problem", problem, 1, 3)
     X, y = _ruled(features, Variable("class", (0, 1)), concept)
     return X, y.astype(int)
 

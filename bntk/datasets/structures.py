@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
+from bntk import _checking
 from bntk.cpt import CPT, check_table_size
 from bntk.data.variable import Variable
 from bntk.errors import DataError, GraphError
 from bntk.graph.dag import DAG
+from bntk.graph.undirected import checked_nodes
 from bntk.network import BayesianNetwork
+
+#: The treewidth unless told otherwise, the most nodes, and the most states of a variable.
+TREEWIDTH, MOST_NODES, MOST_STATES = 3, 1_000_000, 1_000_000
 
 
 def random_dag(
     nodes: int | Iterable[str],
     *,
-    treewidth: int | None = 3,
+    treewidth: int | None = TREEWIDTH,
     max_parents: int | None = None,
     n_arcs: int | None = None,
     seed: int = 0,
@@ -33,7 +39,8 @@ def random_dag(
     nodes : int or iterable of str
         The names, or how many: then ``x1``, ``x2``, ... The order of the nodes is not a topological one.
     treewidth : int, optional
-        k, of the moral graph. None for no bound. With fewer than k + 1 nodes, all of them may be joined.
+        k, of the moral graph, less than the number of nodes; the default is lowered for three nodes or fewer. None
+        for no bound.
     max_parents : int, optional
         The most parents a node may have; below k, the treewidth is k at most, and may be less.
     n_arcs : int, optional
@@ -60,18 +67,32 @@ def random_dag(
     >>> clique_tree(moral, elimination_order(moral)).width
     4
     """
-    names = [f"x{i + 1}" for i in range(nodes)] if isinstance(nodes, int) else list(nodes)
-    for argument, value in (("treewidth", treewidth), ("max_parents", max_parents), ("n_arcs", n_arcs)):
-        if value is not None and value < 0:
-            raise GraphError(f"{argument} must not be negative; got {value}")
-    rng = np.random.default_rng(seed)
+    names = _names(nodes)
     n = len(names)
+    for argument, value in (("treewidth", treewidth), ("max_parents", max_parents), ("n_arcs", n_arcs)):
+        _checking.optional_whole_number(argument, value, least=0)
+    if treewidth is not None and treewidth > max(n - 1, TREEWIDTH):
+        raise GraphError(
+            f"treewidth={treewidth} takes more than {treewidth} nodes, and there are {n}; give less, or None for no "
+            "bound"
+        )
+    rng = np.random.default_rng(_checking.whole_number("seed", seed, least=0))
     k = n if treewidth is None else treewidth
     most = n if max_parents is None else max_parents
     earlier = _partial_order_cliques(rng, n, k)
     parents = _thinned(rng, earlier, most, n_arcs, full=k if k < n else None)
     order = rng.permutation(n)
     return DAG(names, [(names[order[p]], names[order[i]]) for i in range(n) for p in parents[i]])
+
+
+def _names(nodes: int | Iterable[str]) -> tuple[str, ...]:
+    if _checking.is_whole(nodes):
+        return tuple(f"x{i + 1}" for i in range(_checking.whole_number("nodes", nodes, 0, MOST_NODES)))
+    if isinstance(nodes, (bool, float)):
+        raise _checking.wrong(
+            "nodes", f"a whole number from 0 to {MOST_NODES:,}, or a list of names", nodes, GraphError
+        )
+    return checked_nodes(nodes)  # type: ignore[arg-type]
 
 
 def _partial_order_cliques(rng: np.random.Generator, n: int, k: int) -> list[list[int]]:
@@ -114,7 +135,7 @@ def random_network(
     nodes: int | Iterable[str],
     *,
     n_states: int | tuple[int, int] = 2,
-    treewidth: int | None = 3,
+    treewidth: int | None = TREEWIDTH,
     max_parents: int | None = None,
     n_arcs: int | None = None,
     concentration: float = 1.0,
@@ -155,13 +176,9 @@ def random_network(
     >>> random_network(30, seed=7).cpts == random_network(30, seed=7).cpts
     True
     """
-    low, high = (n_states, n_states) if isinstance(n_states, int) else n_states
-    if not 1 <= low <= high:
-        raise DataError(f"n_states must be a positive number, or the smallest and the largest one; got {n_states!r}")
-    if not concentration > 0:
-        raise DataError(f"concentration must be positive; got {concentration!r}")
-    if not 0 <= deterministic <= 1:
-        raise DataError(f"deterministic is a probability, from 0 to 1; got {deterministic!r}")
+    low, high = _bounds(n_states)
+    concentration = _checking.number("concentration", concentration, 0, 1e6, above=True)
+    _checking.number("deterministic", deterministic, 0, 1)
     dag = random_dag(nodes, treewidth=treewidth, max_parents=max_parents, n_arcs=n_arcs, seed=seed)
     rng = np.random.default_rng([seed, 1])  # the structure does not depend on the parameters
     variables = [Variable(name, range(int(rng.integers(low, high + 1)))) for name in dag.nodes]
@@ -176,3 +193,14 @@ def random_network(
             values = rng.dirichlet(np.full(child.n_states, concentration), size=shape or None)
         cpts.append(CPT(child, values, parents))
     return BayesianNetwork(dag, cpts)
+
+
+def _bounds(n_states: int | tuple[int, int]) -> tuple[int, int]:
+    """The smallest and the largest number of states."""
+    both: Any = [n_states, n_states] if _checking.is_whole(n_states) else n_states
+    if isinstance(both, (list, tuple)) and len(both) == 2 and all(map(_checking.is_whole, both)):
+        low, high = both
+        if 1 <= low <= high <= MOST_STATES:
+            return int(low), int(high)
+    expected = f"a whole number from 1 to {MOST_STATES:,}, or the smallest and the largest one"
+    raise _checking.wrong("n_states", expected, n_states, DataError)

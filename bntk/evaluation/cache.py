@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from bntk import _checking
 from bntk.io.files import write_text
 
 #: Changes when what is written does.
@@ -17,7 +18,7 @@ _KEYS = {"values", "fit_seconds", "predict_seconds", "n_train", "n_test"}
 
 def folder_of(path: str | os.PathLike[str]) -> Path:
     """The folder of a cache, made if it is not there."""
-    folder = Path(path).absolute()  # processes may have another working directory
+    folder = _checking.path("cache", path).absolute()  # processes may have another working directory
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"cache={str(path)!r} is a file; give a folder")
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.errors import DataError
 
 Floats = NDArray[np.float64]
+
+
+#: More bins are taken for a mistake.
+MOST_BINS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -93,20 +98,27 @@ def reliability(
     >>> bins.observed.tolist(), bins.counts.tolist()
     ([0.0, 1.0], [1, 3])
     """
-    chances, came_true = _outcomes(np.asarray(y_true), np.asarray(probabilities, dtype=np.float64), classes)
+    p = _checking.numbers("probabilities", probabilities, "numbers from 0 to 1", DataError)
+    chances, came_true = _outcomes(_checking.array("y_true", y_true, error=DataError), p, classes)
     return binned(chances, came_true, n_bins)
 
 
 def binned(chances: Floats, came_true: Floats, n_bins: int = 10) -> Reliability:
     """The curve of probabilities from 0 to 1, and of whether (1 or 0) what was predicted occurred."""
-    if n_bins < 1:
-        raise ValueError(f"n_bins must be at least 1, not {n_bins}")
+    n_bins = _checking.whole_number("n_bins", n_bins, 1, MOST_BINS)
     bins = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)
     counts = np.bincount(bins, minlength=n_bins)
     there = counts > 0
     predicted = np.bincount(bins, chances, n_bins)[there] / counts[there]
     observed = np.bincount(bins, came_true, n_bins)[there] / counts[there]
     return Reliability(predicted, observed, counts[there])
+
+
+def _known(labels: NDArray[Any]) -> NDArray[Any]:
+    try:
+        return np.unique(labels)
+    except TypeError:
+        raise _checking.wrong("y_true", "labels of one kind, all text or all numbers", labels, DataError) from None
 
 
 def _outcomes(labels: NDArray[Any], p: Floats, classes: Sequence[Any] | None) -> tuple[Floats, Floats]:
@@ -123,7 +135,9 @@ def _outcomes(labels: NDArray[Any], p: Floats, classes: Sequence[Any] | None) ->
             known = sorted(set(map(str, labels.tolist())))[:8]
             raise DataError(f"with one probability per row, y_true must be true or false, 1 or 0; it has {known}")
         return p, labels.astype(np.float64)
-    known_classes = np.unique(labels) if classes is None else np.asarray(classes)
+    known_classes = _known(labels) if classes is None else _checking.array("classes", classes, error=DataError)
+    if known_classes.ndim != 1:
+        raise _checking.wrong("classes", "a list of labels, one for each column", classes, DataError)
     if len(known_classes) != p.shape[1]:
         raise DataError(
             f"the probabilities have {p.shape[1]} columns for the {len(known_classes)} classes "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bntk import _checking
 from bntk._progress import progress_bar
 from bntk.errors import DataError, UnknownNameError
 from bntk.evaluation.cache import folder_of
@@ -97,11 +98,12 @@ def compare(
     """
     chosen = named_estimators(estimators)
     check_errors(errors)
+    n_jobs = _checking.jobs(n_jobs)
     if not isinstance(datasets, Mapping) or not datasets:
         raise ValueError("datasets must be a mapping of name to (X, y), or to a callable that returns it")
     folder = None if cache is None else folder_of(cache)
     found: dict[str, CrossValidation] = {}
-    with progress_bar(progress, total=0, unit="fit", leave=False) as bar:
+    with progress_bar(_checking.flag("progress", progress), total=0, unit="fit", leave=False) as bar:
         for name, given in datasets.items():
             X, y = _read(name, given)
             try:
@@ -183,6 +185,11 @@ class Comparison:
         """
         import pandas as pd
 
+        if not _checking.mapping("results", results, "{data set: CrossValidation}"):
+            raise DataError("there are no results to compare; give those of one data set or more")
+        for name, result in results.items():
+            _checking.text("the name of each data set", name)
+            _checking.instance(f"the result on {name!r}", result, CrossValidation)
         frames = [result.frame.assign(dataset=name) for name, result in results.items()]
         failures = [result.failures.assign(dataset=name) for name, result in results.items()]
         first = next(iter(results.values()))

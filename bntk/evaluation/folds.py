@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator
 
+from bntk import _checking
 from bntk.data.labels import read_labels
 from bntk.evaluation.metrics import indicators
 
@@ -43,7 +44,8 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
     """
 
     def __init__(self, n_splits: int = 5, *, seed: int = 0, absent: Any = 0) -> None:
-        self.n_splits, self.seed, self.absent = n_splits, seed, absent
+        self.n_splits = _checking.whole_number("n_splits", n_splits, least=2)
+        self.seed, self.absent = _checking.whole_number("seed", seed, least=0), absent
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """The number of folds."""
@@ -54,8 +56,8 @@ class MultilabelStratifiedKFold(BaseCrossValidator):
             raise ValueError("MultilabelStratifiedKFold needs y, the labels whose shares it keeps")
         present = _present(y, self.absent)
         n_rows = len(present)
-        if not 2 <= self.n_splits <= n_rows:
-            raise ValueError(f"n_splits must be from 2 to the number of rows, {n_rows}, not {self.n_splits!r}")
+        if self.n_splits > n_rows:
+            raise _checking.wrong("n_splits", f"from 2 to the number of rows, {n_rows}", self.n_splits)
         fold = stratified_folds(present, np.full(self.n_splits, 1 / self.n_splits), self.seed)
         for k in range(self.n_splits):
             yield fold == k

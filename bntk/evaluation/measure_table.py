@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bntk import _checking
+
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
@@ -89,7 +91,7 @@ def canonical(name: str) -> str:
     >>> canonical("Log-Loss"), canonical("ece"), canonical("roc_auc_ovr")
     ('log_loss', 'calibration_error', 'roc_auc_ovr')
     """
-    word = name.lower().replace("-", "_")
+    word = _checking.text("a measure", name, "a name such as 'accuracy'").lower().replace("-", "_")
     return next((m.name for m in MEASURES.values() if word in m.aliases), word)
 
 

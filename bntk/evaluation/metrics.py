@@ -9,11 +9,13 @@ measures of a single class, and ``absent=None`` counts every state. The states a
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk.data.labels import read_labels
 from bntk.errors import DataError
 
@@ -102,8 +104,7 @@ def f1(Y_true: Any, Y_pred: Any, average: str = "macro", absent: Any = 0, empty:
     >>> round(f1(Y_true, Y_pred), 4), f1(Y_true, Y_pred, average="micro")
     (0.6667, 0.8)
     """
-    if average not in ("macro", "micro"):
-        raise ValueError(f"average must be 'macro' or 'micro', not {average!r}")
+    _checking.one_of("average", average, ("macro", "micro"))
     true, predicted = _indicators(Y_true, Y_pred, absent)
     right, either = 2 * (true & predicted).sum(axis=0), true.sum(axis=0) + predicted.sum(axis=0)
     if average == "micro":
@@ -112,7 +113,7 @@ def f1(Y_true: Any, Y_pred: Any, average: str = "macro", absent: Any = 0, empty:
 
 
 def _ratio(part: Codes, whole: Codes, empty: float) -> NDArray[np.float64]:
-    return np.divide(part, whole, out=np.full(len(whole), float(empty)), where=whole > 0)
+    return np.divide(part, whole, out=np.full(len(whole), _checking.number("empty", empty)), where=whole > 0)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -142,6 +143,8 @@ def _coded(Y_true: Any, Y_pred: Any) -> tuple[Codes, Codes, Classes]:
 
 def _indicators(Y_true: Any, Y_pred: Any, absent: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which labels the rows have in truth and in prediction, each of shape (n_rows, n_labels)."""
+    if not isinstance(absent, Hashable):
+        raise _checking.wrong("absent", "a label, or None", absent)
     true, predicted, classes = _coded(Y_true, Y_pred)
     return indicators(true, classes, absent), indicators(predicted, classes, absent)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.data.class_order import common_order, label_column, positions_in_order
 from bntk.data.coding import CodedColumn, codes_in_use
 from bntk.data.variable import State, Variable, format_states, is_missing, natural_order, plain_state
@@ -75,10 +76,10 @@ def information_measure(
     >>> [round(information_measure(truth, y, labels=order, normalize=True), 4) for y in (truth, near, far)]
     [1.0, 0.8026, 0.7718]
     """
-    confusion.check_alpha(alpha)
+    alpha = confusion.checked_alpha(alpha)
     shares = _shares(y_true, y_pred, labels, sample_weight, needs_order="information_measure")
     value = float(confusion.information_measure(shares, alpha))
-    if not normalize:
+    if not _checking.flag("normalize", normalize):
         return value
     least, most = confusion.information_measure_bounds(len(shares), alpha)
     return (most - value) / (most - least) if len(shares) > 1 else 1.0
@@ -187,7 +188,7 @@ def _shares(
 def _classes(true: CodedColumn, predicted: CodedColumn, labels: Sequence[Any] | None, needs_order: str) -> Variable:
     """The classes in their order, as the states of a variable."""
     if labels is not None:
-        return Variable("labels", list(labels))
+        return Variable("labels", labels)
     order = common_order(true, predicted)
     if order is not None:
         return Variable("the ordered categories", order)
@@ -226,7 +227,7 @@ def _codes(column: CodedColumn, classes: Variable) -> NDArray[np.int64]:
 def _weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats | None:
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = _checking.numbers("sample_weight", sample_weight, "numbers, one for each row", DataError)
     if weights.shape != (n_rows,):
         raise DataError(f"sample_weight must have one number per row, {n_rows:,}; it has the shape {weights.shape}")
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):

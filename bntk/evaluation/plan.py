@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bntk import _checking
 from bntk.classifiers.base import _rows_of
 from bntk.errors import EvaluationError
 from bntk.evaluation.cache import FORMAT
@@ -39,8 +40,7 @@ def named_estimators(estimators: Any) -> dict[str, Any]:
 
 def check_errors(errors: str) -> None:
     """Refuse an unknown way to treat failures."""
-    if errors not in ("raise", "record"):
-        raise ValueError(f"errors must be 'raise' or 'record', not {errors!r}")
+    _checking.one_of("errors", errors, ("raise", "record"))
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,7 @@ class Plan:
         unlabelled: str, groups: Any, random_state: int,
     ) -> Plan:  # fmt: skip
         """Read and check everything."""
-        if relearn not in ("all", "parameters"):
-            raise ValueError(f"relearn must be 'all' or 'parameters', not {relearn!r}")
+        _checking.one_of("relearn", relearn, ("all", "parameters"))
         if relearn == "parameters":
             for name, estimator in estimators.items():
                 check_has_structure(name, estimator)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bntk import _checking
 from bntk.errors import UnknownNameError
 from bntk.evaluation.measure_table import canonical
 from bntk.evaluation.significance import PairedTest, corrected_t, paired_t, wilcoxon
@@ -79,7 +80,7 @@ class CrossValidation:
         measure : str, optional
             By default the first one.
         """
-        if estimator not in self.estimators:
+        if not isinstance(estimator, str) or estimator not in self.estimators:
             raise UnknownNameError(f"there is no estimator {estimator!r}; there are {self.estimators}")
         own = self.frame[self.frame["estimator"] == estimator].set_index(["repeat", "fold"])
         return own[self._column(measure)]
@@ -97,14 +98,13 @@ class CrossValidation:
             :func:`corrected_t`, which allows for training rows that splits have in common, :func:`paired_t` or
             :func:`wilcoxon`, which do not. Splits in which the measure is not defined are left out.
         """
+        _checking.one_of("test", test, ("corrected", "paired", "wilcoxon"))
         first, second = self.values(a, measure), self.values(b, measure)
         there = (first.notna() & second.notna()).to_numpy()
         pair = first.to_numpy()[there], second.to_numpy()[there]
         if test == "corrected":
             sizes = self.frame[self.frame["estimator"] == a].iloc[np.flatnonzero(there)]
             return corrected_t(*pair, sizes["n_train"].to_numpy(), sizes["n_test"].to_numpy())
-        if test not in ("paired", "wilcoxon"):
-            raise ValueError(f"test must be 'corrected', 'paired' or 'wilcoxon', not {test!r}")
         return (paired_t if test == "paired" else wilcoxon)(*pair)
 
     def plot(self, measure: str | None = None, *, ax: Axes | None = None, title: str | None = None) -> Axes:

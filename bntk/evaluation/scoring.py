@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bntk import _checking
 from bntk.data.variable import state_text
 from bntk.errors import DataError
 from bntk.evaluation.measure_table import Measure, canonical, did_you_mean, find, named
@@ -54,7 +55,9 @@ def resolve(scoring: Any, target: Target, estimators: Mapping[str, Any]) -> list
     if isinstance(scoring, Mapping):
         items: Iterable[tuple[str | None, Any]] = scoring.items()
     else:
-        items = [(None, item) for item in ([scoring] if isinstance(scoring, str) or callable(scoring) else scoring)]
+        several = _checking.several if not isinstance(scoring, str) and not callable(scoring) else None
+        listed = several("scoring", scoring, "names of measures or callables") if several else [scoring]
+        items = [(None, item) for item in listed]
     found = [_one(name, item, target, estimators) for name, item in items]
     if not found:
         raise ValueError("scoring is empty; give one measure or more, such as 'accuracy'")

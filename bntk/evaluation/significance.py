@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ Floats = NDArray[np.float64]
 
 
 # ---- two classifiers -------------------------------------------------------------------------------------------------
+
+
+#: Of more, no table of the studentized range tells.
+MOST_CLASSIFIERS = 100_000
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ def corrected_t(first: ArrayLike, second: ArrayLike, n_train: ArrayLike, n_test:
     corrected t: difference +0.0175 +- 0.0191, p = 0.427 (4 pairs)
     """
     differences = _differences(first, second)
-    ratio = float(np.asarray(n_test, dtype=np.float64).mean() / np.asarray(n_train, dtype=np.float64).mean())
+    ratio = _mean_count("n_test", n_test) / _mean_count("n_train", n_train)
     return _t_test("corrected t", differences, 1 / len(differences) + ratio)
 
 
@@ -151,7 +156,9 @@ def holm(p_values: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p = np.asarray(p_values, dtype=np.float64)
+    p = _checking.numbers("p_values", p_values, "numbers from 0 to 1", DataError)
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise _checking.wrong("p_values", "a list of numbers from 0 to 1", p_values, DataError)
     order = np.argsort(p, kind="stable")
     adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     found = np.empty(len(p))
@@ -160,14 +167,24 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def _differences(first: ArrayLike, second: ArrayLike) -> Floats:
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    a, b = (_checking.numbers("a classifier's values", each, error=DataError) for each in (first, second))
     if a.ndim != 1 or a.shape != b.shape:
         raise DataError(f"the two classifiers need one value each per split or data set, not {a.shape} and {b.shape}")
     if len(a) < 2:
         raise DataError("a test needs at least two splits or data sets")
-    if not np.isfinite(a - b).all():
-        raise DataError(f"the value of pair {int(np.argmin(np.isfinite(a - b)))} is missing or infinite; leave it out")
+    if not (np.isfinite(a) & np.isfinite(b)).all():
+        raise DataError(
+            f"the value of pair {int(np.argmin(np.isfinite(a) & np.isfinite(b)))} is missing or infinite; leave it out"
+        )
     return a - b
+
+
+def _mean_count(name: str, counts: ArrayLike) -> float:
+    """The mean of numbers of rows."""
+    rows = _checking.numbers(name, counts, "a number of rows, or one for each split", DataError)
+    if not rows.size or not (np.isfinite(rows) & (rows >= 1)).all():
+        raise _checking.wrong(name, "numbers of rows, from 1", counts, DataError)
+    return float(rows.mean())
 
 
 def _t_test(name: str, differences: Floats, factor: float) -> PairedTest:
@@ -285,7 +302,7 @@ def ranks(table: Any, *, greater_is_better: bool = True) -> pd.DataFrame:
     1  3.0  1.0  2.0
     """
     frame = _table(table)
-    return (-frame if greater_is_better else frame).rank(axis=1, method="average")
+    return (-frame if _checking.flag("greater_is_better", greater_is_better) else frame).rank(axis=1, method="average")
 
 
 def mean_ranks(table: Any, *, greater_is_better: bool = True) -> pd.Series:
@@ -407,11 +424,10 @@ def critical_difference(n_classifiers: int, n_datasets: int, alpha: float = 0.05
     """
     from scipy.stats import studentized_range
 
-    if n_classifiers < 2 or n_datasets < 1 or not 0 < alpha < 1:
-        raise ValueError(
-            "a critical difference needs two classifiers or more, a data set or more, and a level from 0 to 1; got "
-            f"{n_classifiers}, {n_datasets} and {alpha}"
-        )
+    _checking.whole_number("n_classifiers", n_classifiers, 2, MOST_CLASSIFIERS)
+    _checking.whole_number("n_datasets", n_datasets, 1, _checking.MOST)
+    if not _checking.is_number(alpha) or not 0 < alpha < 1:
+        raise _checking.wrong("alpha", "a number above 0 and below 1", alpha)
     q = studentized_range.ppf(1 - alpha, n_classifiers, np.inf) / math.sqrt(2)
     return float(q * math.sqrt(n_classifiers * (n_classifiers + 1) / (6 * n_datasets)))
 
@@ -420,7 +436,10 @@ def _table(table: Any) -> pd.DataFrame:
     """A table of data sets by classifiers, checked."""
     import pandas as pd
 
-    frame = (table if isinstance(table, pd.DataFrame) else pd.DataFrame(np.asarray(table))).astype(np.float64)
+    numbers = _checking.numbers("table", table, "a table of numbers, data sets by classifiers", DataError)
+    if numbers.ndim != 2:
+        raise _checking.wrong("table", "a table of numbers, data sets by classifiers", table, DataError)
+    frame = (table if isinstance(table, pd.DataFrame) else pd.DataFrame(numbers)).astype(np.float64)
     if frame.shape[1] < 2 or not len(frame):
         raise DataError(f"ranks need two classifiers or more on a data set or more; the table has shape {frame.shape}")
     missing = np.argwhere(frame.isna().to_numpy())

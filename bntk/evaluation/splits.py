@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk.errors import BntkWarning, DataError
 from bntk.evaluation.targets import Target
 
@@ -35,12 +36,12 @@ def make_splits(
     Rows without a label are in no test part; with ``unlabelled="train"`` they are in every training part that
     ``cv`` does not name row by row.
     """
-    if not isinstance(repeats, (int, np.integer)) or repeats < 1:
-        raise ValueError(f"repeats must be a whole number from 1, not {repeats!r}")
+    repeats = _checking.whole_number("repeats", repeats, least=1)
+    random_state = _checking.whole_number("random_state", random_state, 0, 2**32 - 1)
     if isinstance(cv, str) and cv != "holdout":
         raise ValueError(f"cv={cv!r} is not known; give a number of folds, 'holdout', a share, a splitter or splits")
     if isinstance(cv, (str, int, float, np.number)) and not isinstance(cv, bool):
-        return _own_splits(target, cv, int(repeats), random_state, unlabelled)
+        return _own_splits(target, cv, repeats, random_state, unlabelled)
     if repeats > 1:
         raise ValueError(f"repeats={repeats} is for cv as a number or 'holdout'; a splitter repeats by itself")
     splits = _given_splits(X, target, cv, groups)
@@ -120,13 +121,13 @@ def _holdout(target: Target, labelled: Rows, share: float, repeats: int, seed: i
 
 
 def _given_splits(X: Any, target: Target, cv: Any, groups: Any) -> list[Split]:
-    if hasattr(cv, "split"):
+    if hasattr(cv, "split") and not isinstance(cv, (type, str, bytes)):
         pairs: Iterable[Any] = cv.split(np.empty((target.n_rows, 0)), target.y, groups)
         repeats = int(getattr(cv, "n_repeats", 1))
     elif isinstance(cv, Iterable):
         pairs, repeats = cv, 1
     else:
-        raise TypeError(f"cv must be a number of folds, 'holdout', a share, a splitter or splits, not {cv!r}")
+        raise _checking.wrong("cv", "a number of folds, 'holdout', a share, a splitter or splits", cv)
     found = [_as_rows(pair, i, target.n_rows) for i, pair in enumerate(pairs)]
     if not found:
         raise DataError("cv has no splits")

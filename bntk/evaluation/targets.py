@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk.classifiers.base import _n_rows, _rows_of
 from bntk.data.class_order import label_column, positions_in_order
 from bntk.data.coding import CodedColumn, codes_in_use, declared_order
@@ -82,8 +83,7 @@ class Target:
         n = rows_in(X)
         if n != self.n_rows:
             raise DataError(f"X has {n:,} rows, but y has {self.n_rows:,} labels")
-        if unlabelled not in ("error", "drop", "train"):
-            raise ValueError(f"unlabelled must be 'error', 'drop' or 'train', not {unlabelled!r}")
+        _checking.one_of("unlabelled", unlabelled, ("error", "drop", "train"))
         missing = np.flatnonzero(~self.known)
         if missing.size and unlabelled == "error":
             raise DataError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from bntk import _checking
 from bntk._progress import progress_bar
 from bntk.evaluation.cache import folder_of
 from bntk.evaluation.plan import Plan, check_errors, named_estimators
@@ -104,6 +105,7 @@ def cross_validate(
         named_estimators(estimators), X, y, cv, repeats, scoring, relearn, unlabelled, groups, random_state
     )
     check_errors(errors)
+    n_jobs = _checking.jobs(n_jobs)
     folder = None if cache is None else folder_of(cache)
-    with progress_bar(progress, total=plan.n_cells, unit="fit", leave=False) as bar:
+    with progress_bar(_checking.flag("progress", progress), total=plan.n_cells, unit="fit", leave=False) as bar:
         return plan.run(folder, n_jobs, errors, bar)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk.errors import CycleError, GraphError
 from bntk.graph.text import read_dag, write_chains, write_dot, write_mermaid
 from bntk.graph.undirected import (
@@ -64,7 +65,7 @@ class DAG(NamedNodes):
         names = checked_nodes(nodes)
         positions = {name: position for position, name in enumerate(names)}
         parents: list[set[int]] = [set() for _ in names]
-        for arc in arcs:
+        for arc in _checking.several("arcs", arcs, "pairs (from, to)", GraphError):
             tail, head = checked_pair(arc, positions, "arc")
             if tail in parents[head]:
                 raise GraphError(f"the arc {names[tail]!r} -> {names[head]!r} is given twice")
@@ -101,6 +102,7 @@ class DAG(NamedNodes):
         >>> DAG.parse("B -> C", nodes=["A", "B", "C"]).roots
         ('A', 'B')
         """
+        _checking.text("text", text, 'a string such as "A -> B <- C"', GraphError)
         names = None if nodes is None else checked_nodes(nodes)
         mentioned, arcs = read_dag(text, None if names is None else set(names))
         return cls(mentioned if names is None else names, arcs)
@@ -122,7 +124,7 @@ class DAG(NamedNodes):
         A -> B
         """
         names = checked_nodes(nodes)
-        cells = np.asarray(matrix)
+        cells = _checking.numbers("matrix", matrix, "a square matrix of zeros and ones", GraphError)
         if cells.shape != (len(names), len(names)):
             raise GraphError(f"{len(names)} nodes need a square matrix of that size, not shape {cells.shape}")
         if not np.isin(cells, (0, 1)).all():
@@ -146,6 +148,8 @@ class DAG(NamedNodes):
         graph : networkx.DiGraph
             Its nodes must be strings.
         """
+        if not (hasattr(graph, "is_directed") and hasattr(graph, "edges")):
+            raise _checking.wrong("graph", "a networkx.DiGraph", graph, GraphError)
         if not graph.is_directed():
             raise GraphError("the networkx graph is undirected; a DAG needs a DiGraph")
         for node in graph.nodes:
@@ -154,7 +158,7 @@ class DAG(NamedNodes):
                     f"nodes are named by strings, but one of the networkx graph is {node!r};"
                     " networkx.relabel_nodes(graph, str) turns all names into strings"
                 )
-        return cls(graph.nodes, [(tail, head) for tail, head in graph.edges()])
+        return cls(list(graph.nodes), [(tail, head) for tail, head in graph.edges()])
 
     def _key(self) -> tuple[Any, ...]:
         return self.nodes, self.parent_indices
@@ -461,7 +465,7 @@ class DAG(NamedNodes):
         >>> print(DAG.parse("A -> B -> C").do("B"))
         A; B -> C
         """
-        return self._with_parents(dict.fromkeys(self._indices(nodes), ()))
+        return self._with_parents(dict.fromkeys(self._indices(nodes, "nodes"), ()))
 
     def subgraph(self, nodes: str | Iterable[str]) -> DAG:
         """The DAG on some of the nodes, in the order of this DAG, with all arcs among them.
@@ -471,7 +475,7 @@ class DAG(NamedNodes):
         nodes : str or iterable of str
             The nodes to keep.
         """
-        kept = sorted(self._indices(nodes))
+        kept = sorted(self._indices(nodes, "nodes"))
         return DAG._trusted(self._names(kept), induced_rows(self.parent_indices, kept))
 
     def relabel(self, mapping: Mapping[str, str]) -> DAG:
@@ -482,9 +486,9 @@ class DAG(NamedNodes):
         mapping : mapping of str to str
             Old names to new ones; other nodes keep their names.
         """
-        for old in mapping:
+        for old in _checking.mapping("mapping", mapping, "{old name: new name}", GraphError):
             self.index(old)
-        return DAG._trusted(checked_nodes(mapping.get(n, n) for n in self.nodes), self.parent_indices)
+        return DAG._trusted(checked_nodes([mapping.get(n, n) for n in self.nodes]), self.parent_indices)
 
     def reorder(self, nodes: Iterable[str]) -> DAG:
         """A new DAG with the same arcs and the nodes in another order.
@@ -591,6 +595,13 @@ class DAG(NamedNodes):
         if len(text) <= 200:
             return f"DAG.parse({text!r})"
         return f"<DAG: {self.n_nodes} nodes, {self.n_arcs} arcs>"
+
+
+def as_dag(dag: DAG | str, argument: str = "dag", nodes: Iterable[str] | None = None) -> DAG:
+    """A DAG as it is; a string as :meth:`DAG.parse` reads it. Anything else is refused."""
+    if isinstance(dag, str):
+        return DAG.parse(dag, nodes=nodes)
+    return _checking.instance(argument, dag, DAG, what='a DAG, or a string such as "A -> B"', error=GraphError)
 
 
 def _short_cycle(dag: DAG) -> list[int]:

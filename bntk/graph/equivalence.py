@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from bntk._checking import instance, several
 from bntk.errors import GraphError
 from bntk.graph.dag import DAG, Rows
 from bntk.graph.undirected import NamedNodes, UndirectedGraph, checked_nodes, checked_pair, sorted_rows
@@ -65,7 +66,9 @@ class PDAG(NamedNodes):
         parents: list[set[int]] = [set() for _ in names]
         neighbors: list[set[int]] = [set() for _ in names]
         joined: set[Pair] = set()
-        for kind, pairs in (("arc", directed), ("edge", undirected)):
+        pairs_of = {"arc": several("directed", directed, "pairs (from, to)", GraphError)}
+        pairs_of["edge"] = several("undirected", undirected, "pairs of nodes", GraphError)
+        for kind, pairs in pairs_of.items():
             for pair in pairs:
                 a, b = checked_pair(pair, positions, kind)
                 if (a, b) in joined:
@@ -155,7 +158,7 @@ def v_structures(dag: DAG) -> tuple[tuple[str, str, str], ...]:
     >>> v_structures(DAG.parse("A -> C <- B; C -> D"))
     (('A', 'C', 'B'),)
     """
-    names = dag.nodes
+    names = instance("dag", dag, DAG, error=GraphError).nodes
     return tuple((names[a], names[child], names[b]) for a, child, b in _v_structures(dag))
 
 
@@ -184,6 +187,7 @@ def cpdag(dag: DAG) -> PDAG:
     >>> print(cpdag(DAG.parse("A -> B -> C <- D; C -> E")))
     B -> C; C -> E; D -> C; A -- B
     """
+    dag = instance("dag", dag, DAG, error=GraphError)
     rank = {node: place for place, node in enumerate(dag.topological_indices)}
     above = [set(row) for row in dag.parent_indices]
     compelled: list[set[int]] = [set() for _ in dag.nodes]
@@ -223,7 +227,7 @@ def meek(pdag: PDAG) -> PDAG:
     >>> print(meek(PDAG(["A", "B", "C"], [("A", "B")], [("B", "C")])))
     A -> B; B -> C
     """
-    marks = _Marks(pdag)
+    marks = _Marks(instance("pdag", pdag, PDAG, error=GraphError))
     waiting = [(a, b) for a, row in enumerate(pdag.neighbor_indices) for b in row if a < b]
     while waiting:
         a, b = waiting.pop()
@@ -296,7 +300,7 @@ def consistent_extension(pdag: PDAG) -> DAG:
     >>> print(consistent_extension(PDAG(["A", "B", "C"], [], [("A", "B"), ("B", "C")])))
     A -> B -> C
     """
-    marks = _Marks(pdag)
+    marks = _Marks(instance("pdag", pdag, PDAG, error=GraphError))
     parents = [set(row) for row in pdag.parent_indices]
     candidates = [-node for node in range(pdag.n_nodes)]
     heapq.heapify(candidates)
@@ -338,7 +342,7 @@ def is_equivalent(a: DAG, b: DAG) -> bool:
     >>> is_equivalent(chain, DAG.parse("A <- B -> C")), is_equivalent(chain, DAG.parse("A -> B <- C"))
     (True, False)
     """
-    b = _aligned(b, a)
+    b = _aligned(b, a, DAG)
     return _links(a).keys() == _links(b).keys() and set(_v_structures(a)) == set(_v_structures(b))
 
 
@@ -360,7 +364,7 @@ def shd(a: DAG | PDAG, b: DAG | PDAG) -> int:
     >>> shd(DAG.parse("A -> B -> C"), DAG.parse("A -> B <- C"))
     2
     """
-    first, second = (_links(cpdag(g) if isinstance(g, DAG) else g) for g in (a, _aligned(b, a)))
+    first, second = (_links(cpdag(g) if isinstance(g, DAG) else g) for g in (a, _aligned(b, a, DAG, PDAG)))
     return sum(first.get(pair) != second.get(pair) for pair in first.keys() | second.keys())
 
 
@@ -377,7 +381,8 @@ def hamming(a: DAG | PDAG, b: DAG | PDAG) -> int:
     >>> hamming(DAG.parse("A -> B -> C"), DAG.parse("A; B; C; C -> A -> B"))
     2
     """
-    return len(_links(a).keys() ^ _links(_aligned(b, a)).keys())
+    b = _aligned(b, a, DAG, PDAG)
+    return len(_links(a).keys() ^ _links(b).keys())
 
 
 def _links(graph: DAG | PDAG) -> dict[Pair, int]:
@@ -391,8 +396,10 @@ def _links(graph: DAG | PDAG) -> dict[Pair, int]:
     return links
 
 
-def _aligned(graph: Any, reference: NamedNodes) -> Any:
+def _aligned(graph: Any, reference: NamedNodes, *kinds: type) -> Any:
     """The graph with its nodes in the order of the reference; they must be the same nodes."""
+    for each in (graph, reference):
+        instance("a graph that is compared", each, *kinds, error=GraphError)
     if graph.nodes == reference.nodes:
         return graph
     differing = set(graph.nodes) ^ set(reference.nodes)
@@ -457,7 +464,7 @@ def compare(learned: DAG, reference: DAG) -> ArcComparison:
       missing     1  C -> D
       reversed    1  C -> B
     """
-    reference = _aligned(reference, learned)
+    reference = _aligned(reference, learned, DAG)
     ours, theirs = set(learned.arcs), set(reference.arcs)
     flipped = {(head, tail) for tail, head in theirs}
     return ArcComparison(

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from bntk import _checking
 from bntk.errors import GraphError
 from bntk.graph.undirected import closure
 
@@ -47,7 +48,8 @@ def reachable(dag: DAG, sources: Names, given: Names = ()) -> tuple[str, ...]:
     >>> reachable(dag, "burglary", given="call")
     ('alarm', 'earthquake', 'radio')
     """
-    start, known = dag._indices(sources), set(dag._indices(given))
+    dag = _a_dag(dag)
+    start, known = dag._indices(sources, "sources"), set(dag._indices(given, "given"))
     _, passed_down, _ = bayes_ball(dag, start, known)
     return dag._names(passed_down.difference(start))
 
@@ -73,7 +75,9 @@ def d_separated(dag: DAG, xs: Names, ys: Names, given: Names = ()) -> bool:
     >>> d_separated(dag, "A", "B"), d_separated(dag, "A", "B", given="C")
     (True, False)
     """
-    x, y, known = set(dag._indices(xs)), set(dag._indices(ys)), set(dag._indices(given))
+    dag = _a_dag(dag)
+    x, y = set(dag._indices(xs, "the first set")), set(dag._indices(ys, "the second set"))
+    known = set(dag._indices(given, "given"))
     overlap = (x & y) | (x & known) | (y & known)
     if overlap:
         names = ", ".join(map(repr, dag._names(overlap)))
@@ -106,7 +110,8 @@ def relevant_nodes(dag: DAG, targets: Names, given: Names = ()) -> tuple[str, ..
     >>> relevant_nodes(dag, "C")
     ('A', 'B', 'C', 'X')
     """
-    passed_up, _, _ = bayes_ball(dag, dag._indices(targets), set(dag._indices(given)))
+    dag = _a_dag(dag)
+    passed_up, _, _ = bayes_ball(dag, dag._indices(targets, "targets"), set(dag._indices(given, "given")))
     return dag._names(passed_up)
 
 
@@ -128,8 +133,9 @@ def relevant_evidence(dag: DAG, targets: Names, given: Names) -> tuple[str, ...]
     >>> relevant_evidence(DAG.parse("A -> B -> C"), "C", given=["A", "B"])
     ('B',)
     """
-    known = set(dag._indices(given))
-    _, _, visited = bayes_ball(dag, dag._indices(targets), known)
+    dag = _a_dag(dag)
+    known = set(dag._indices(given, "given"))
+    _, _, visited = bayes_ball(dag, dag._indices(targets, "targets"), known)
     return dag._names(visited & known)
 
 
@@ -178,7 +184,7 @@ def minimal_separator(dag: DAG, x: str, y: str) -> tuple[str, ...] | None:
     >>> minimal_separator(dag, "A", "B") is None
     True
     """
-    if x == y:
+    if _a_dag(dag).index(x) == dag.index(y):
         raise GraphError(f"a separator lies between two different nodes, not {x!r} and itself")
     if dag.has_arc(x, y) or dag.has_arc(y, x):
         return None
@@ -187,3 +193,9 @@ def minimal_separator(dag: DAG, x: str, y: str) -> tuple[str, ...] | None:
     # All neighbours of x separate; those that y can reach without crossing another of them suffice.
     rows = [() if i in near else row for i, row in enumerate(ancestral.neighbor_indices)]
     return ancestral._names(near & closure([ancestral.index(y)], rows))
+
+
+def _a_dag(dag: DAG) -> DAG:
+    from bntk.graph.dag import DAG
+
+    return _checking.instance("dag", dag, DAG, error=GraphError)

@@ -24,8 +24,9 @@ from functools import cached_property
 
 import numpy as np
 
+from bntk import _checking
 from bntk.errors import GraphError
-from bntk.graph.undirected import UndirectedGraph, checked_nodes
+from bntk.graph.undirected import UndirectedGraph, checked_nodes, unknown_node
 
 # The first four are numbered as in the kernels.
 HEURISTICS = ("min_fill", "min_weight", "weighted_min_fill", "min_degree", "max_cardinality")
@@ -99,7 +100,11 @@ class CliqueTree:
 
     def containing(self, names: Iterable[str]) -> tuple[int, ...]:
         """The numbers of the cliques that contain all of the nodes, ascending."""
-        sets = [self._cliques_of[name] for name in names]
+        wanted = _checking.names("names", names, "names of nodes", GraphError)
+        for name in wanted:
+            if not isinstance(name, str) or name not in self._cliques_of:
+                raise unknown_node(name, self.nodes)
+        sets = [self._cliques_of[name] for name in wanted]
         return tuple(sorted(set.intersection(*sets))) if sets else tuple(range(self.n_cliques))
 
     def log_sizes(self, weights: Weights | None = None) -> np.ndarray:
@@ -150,7 +155,8 @@ def elimination_order(
     ('a', 'hub', 'b')
     """
     _check_heuristic(heuristic)
-    logs = _checked_weights(graph.nodes, weights)
+    _checking.optional_whole_number("seed", seed, least=0)
+    logs = _checked_weights(_a_graph(graph).nodes, weights)
     sequence = _greedy_order(graph, _bit_rows(graph), logs, heuristic, seed)
     return tuple(graph.nodes[i] for i in sequence)
 
@@ -233,9 +239,10 @@ def best_elimination_order(
     """
     from bntk._threads import run_parallel
 
-    for heuristic in heuristics:
+    for heuristic in _checking.several("heuristics", heuristics):
         _check_heuristic(heuristic)
-    logs = _checked_weights(graph.nodes, weights)
+    tries, seed = _checking.whole_number("tries", tries, least=0), _checking.whole_number("seed", seed, least=0)
+    logs = _checked_weights(_a_graph(graph).nodes, weights)
     rows = _bit_rows(graph)
 
     def attempt(plan: tuple[str, int | None]) -> tuple[float, int, list[int]]:
@@ -361,13 +368,17 @@ def _bits(bits: int) -> Iterator[int]:
         bits &= bits - 1
 
 
+def _a_graph(graph: UndirectedGraph) -> UndirectedGraph:
+    return _checking.instance("graph", graph, UndirectedGraph, error=GraphError)
+
+
 def _check_heuristic(heuristic: str) -> None:
-    if heuristic not in HEURISTICS:
+    if not isinstance(heuristic, str) or heuristic not in HEURISTICS:
         raise GraphError(f"unknown heuristic {heuristic!r}; choose one of {', '.join(HEURISTICS)}")
 
 
 def _checked_order(graph: UndirectedGraph, order: Iterable[str]) -> list[int]:
-    sequence = graph._indices(checked_nodes(list(order)))
+    sequence = _a_graph(graph)._indices(checked_nodes(_checking.several("order", order, "nodes", GraphError)))
     if len(sequence) < graph.n_nodes:
         left_out = graph._names(set(range(graph.n_nodes)) - set(sequence))
         raise GraphError(f"the order leaves out {', '.join(map(repr, left_out[:12]))}")
@@ -383,7 +394,7 @@ def _checked_weights(nodes: Sequence[str], weights: Weights | None) -> np.ndarra
         if missing:
             raise GraphError(f"there is no weight for {', '.join(map(repr, missing[:12]))}")
         weights = [weights[name] for name in nodes]
-    values = np.asarray(weights, dtype=float)
+    values = _checking.numbers("weights", weights, "a mapping or a list of numbers, one for each node", GraphError)
     if values.shape != (len(nodes),):
         raise GraphError(f"{len(nodes)} nodes need as many weights; got shape {values.shape}")
     if not (np.isfinite(values) & (values >= 0)).all():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from bntk import _checking
 from bntk.errors import GraphError, UnknownNameError
 
 Self = TypeVar("Self", bound="NamedNodes")
@@ -56,10 +57,9 @@ class NamedNodes(ABC):
         except (KeyError, TypeError):
             raise unknown_node(name, self.nodes) from None
 
-    def _indices(self, names: str | Iterable[str]) -> list[int]:
+    def _indices(self, names: str | Iterable[str], argument: str = "names") -> list[int]:
         """Positions of one node or of several, each once, in the order given."""
-        several = [names] if isinstance(names, str) else names
-        return list(dict.fromkeys(self.index(name) for name in several))
+        return list(dict.fromkeys(self.index(name) for name in _checking.names(argument, names, "names of nodes")))
 
     def _names(self, indices: Iterable[int]) -> tuple[str, ...]:
         """Names for positions, in node order."""
@@ -107,7 +107,7 @@ class UndirectedGraph(NamedNodes):
         names = checked_nodes(nodes)
         positions = {name: position for position, name in enumerate(names)}
         neighbors: list[set[int]] = [set() for _ in names]
-        for edge in edges:
+        for edge in _checking.several("edges", edges, "pairs of nodes", GraphError):
             a, b = checked_pair(edge, positions, "edge")
             if b in neighbors[a]:
                 raise GraphError(f"the edge between {names[a]!r} and {names[b]!r} is given twice")
@@ -146,7 +146,7 @@ class UndirectedGraph(NamedNodes):
 
     def subgraph(self, nodes: str | Iterable[str]) -> UndirectedGraph:
         """The graph on some of the nodes, in the order of this graph, with all edges among them."""
-        kept = sorted(self._indices(nodes))
+        kept = sorted(self._indices(nodes, "nodes"))
         return UndirectedGraph._trusted(self._names(kept), induced_rows(self.neighbor_indices, kept))
 
     def connected_components(self) -> tuple[tuple[str, ...], ...]:
@@ -176,9 +176,7 @@ class UndirectedGraph(NamedNodes):
 
 def checked_nodes(nodes: Iterable[str]) -> tuple[str, ...]:
     """The names as a tuple: distinct strings that are not blank."""
-    if isinstance(nodes, str):
-        raise GraphError(f"nodes must be a list of names, not the single string {nodes!r}")
-    names = tuple(nodes)
+    names = tuple(nodes if isinstance(nodes, (list, tuple)) else _checking.several("nodes", nodes, error=GraphError))
     seen: set[str] = set()
     for name in names:
         if not isinstance(name, str) or not name.strip():

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from bntk import _checking
 from bntk._memory import require as require_memory
 from bntk.errors import TooLargeError
 
@@ -86,8 +87,8 @@ class Options:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise ValueError(f"the engine must be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}, not {self.engine!r}")
+        _checking.one_of("engine", self.engine, ENGINES)
+        _checking.limit("max_entries", self.max_entries)
         known, unknown = SETTINGS[self.engine], [*self.settings.keys() - SETTINGS[self.engine]]
         if unknown:
             rule = f"has the settings {', '.join(known)}" if known else "has no settings"
@@ -116,7 +117,7 @@ def require(chosen: Options, able: tuple[EngineName, ...], what: str) -> None:
 
 def options(engine: EngineName, max_entries: int | None, settings: Mapping[str, Any]) -> Options:
     """The options of a query; ``max_entries`` is :data:`MAX_ENTRIES` unless it is given."""
-    if engine == "exact" and max_entries is None and not settings:
+    if max_entries is None and not settings and isinstance(engine, str) and engine == "exact":
         return EXACT
     return Options(engine, MAX_ENTRIES if max_entries is None else max_entries, settings)
 

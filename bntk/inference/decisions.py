@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bntk import _checking
 from bntk.data.variable import State
-from bntk.errors import NetworkError
+from bntk.errors import DataError, NetworkError
 from bntk.inference import choose
 from bntk.inference.engines import Floats, Posterior
 from bntk.inference.evidence import Findings
@@ -124,6 +125,8 @@ class Sensitivity:
 
         The function is monotone, so that these values are an interval.
         """
+        _checking.number("at_least", at_least)
+        _checking.number("at_most", at_most)
         low, high = 0.0, 1.0
         for limit, sign in ((at_least, 1.0), (at_most, -1.0)):
             # sign * (a x + b - limit (c x + d)) >= 0 is one linear inequality in x.
@@ -149,8 +152,8 @@ def sensitivity(
     network, findings = conditioned.network, conditioned.findings
     goal, code = network.dag.index(target), network.variable(target).code(state)
     node, cpt = network.dag.index(table), network.cpt(table)
-    place = tuple(parent.code((parents or {}).get(parent.name)) for parent in cpt.parents)
     present, position = cpt.row(parents), cpt.child.code(entry)
+    place = tuple(parent.code(parents[parent.name]) for parent in cpt.parents) if parents else ()
     if len(present) < 2:
         raise NetworkError(f"{table!r} has one state only; its probability cannot vary")
     program, now = conditioned.program(), conditioned.posterior()
@@ -223,7 +226,7 @@ def _candidates(conditioned: ConditionedNetwork, target: str, candidates: Iterab
     """The variables that could be observed: those named, or all that are not known yet."""
     network, known = conditioned.network, conditioned.findings.observed
     if candidates is not None:
-        names = list(candidates)
+        names = _checking.names("candidates", candidates, "names of variables", DataError)
         for name in names:
             network.dag.index(name)
         return names

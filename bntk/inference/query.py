@@ -9,6 +9,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from bntk import _checking
 from bntk._memory import says_what_to_do
 from bntk.errors import DataError, ImpossibleEvidence
 from bntk.graph.separation import bayes_ball
@@ -259,7 +260,9 @@ class ConditionedNetwork:
 
 def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:
     """The positions of one or several targets, each named once."""
-    names = [targets] if isinstance(targets, str) else list(targets)
+    if isinstance(targets, (bytes, Mapping)):
+        raise _checking.wrong("targets", "the name of a variable, or several", targets, DataError)
+    names = _checking.names("targets", targets, "names of variables", DataError)
     at = tuple(network.dag.index(name) for name in names)
     if not at:
         raise DataError("no target is named; give the name of a variable, or several")

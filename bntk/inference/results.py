@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bntk.data.variable import State, Variable, format_states, state_text
+from bntk import _checking
+from bntk.data.variable import State, Variable, checked_variables, format_states, state_text
 from bntk.errors import DataError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -55,10 +56,14 @@ class Distribution:
     def __init__(
         self, variables: Iterable[Variable], values: ArrayLike, given: str = "", report: str = "exact"
     ) -> None:
-        self.variables = tuple(variables)
-        self.values = np.array(values, dtype=float)
+        try:
+            self.variables = tuple(variables)
+            expected = tuple([variable.n_states for variable in self.variables])
+            self.values = np.array(values, dtype=float)
+        except (AttributeError, TypeError, ValueError):
+            checked_variables(variables)
+            raise _checking.wrong("values", "numbers, one for each joint state", values, DataError) from None
         self.given, self.report = given, report
-        expected = tuple(variable.n_states for variable in self.variables)
         if self.values.shape != expected:
             raise DataError(f"{self.heading}: the values have shape {self.values.shape}, expected {expected}")
         self.values.setflags(write=False)
@@ -81,7 +86,7 @@ class Distribution:
         (0.055, 0.0315)
         """
         where: list[Any] = [slice(None)] * len(self.variables)
-        for name, state in states.items():
+        for name, state in _checking.mapping("states", states, "{variable: state}", DataError).items():
             axis = self._axis(name)
             where[axis] = self.variables[axis].code(state)
         return float(self.values[tuple(where)].sum())
@@ -121,16 +126,19 @@ class Distribution:
         no   0.5500  ###########
         yes  0.4500  #########
         """
-        axes = [self._axis(name) for name in ([names] if isinstance(names, str) else names)]
+        wanted = _checking.names("names", names, "names of variables", DataError)
+        axes = [self._axis(name) for name in wanted]
         kept = sorted(set(axes))
         if len(kept) < len(axes):
-            raise DataError(f"a variable is named twice in {list(names)}")
+            raise DataError(f"a variable is named twice in {wanted}")
+        if not axes:
+            raise DataError("no variable is named; give the name of one, or several")
         table = self.values.sum(axis=tuple(a for a in range(self.values.ndim) if a not in kept))
         table = table.transpose([kept.index(axis) for axis in axes])
         return Distribution([self.variables[axis] for axis in axes], table, self.given, self.report)
 
     def _axis(self, name: str) -> int:
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             raise UnknownNameError(
                 f"{self.heading} is not about {name!r}; its variables are {format_states(self.names)}"
             )
@@ -175,6 +183,8 @@ class Distribution:
 
     def is_close(self, other: Distribution, tolerance: float = 1e-9) -> bool:
         """True when the variables agree and no probability differs by more than ``tolerance``."""
+        _checking.instance("other", other, Distribution, error=DataError)
+        tolerance = _checking.number("tolerance", tolerance, 0)
         return self.variables == other.variables and bool(
             np.allclose(self.values, other.values, rtol=0, atol=tolerance)
         )
@@ -261,7 +271,7 @@ class Marginals(Mapping[str, Distribution]):
         self.settings, self.standard_errors, self.converged = dict(settings or {}), standard_errors, converged
 
     def __getitem__(self, name: str) -> Distribution:
-        if name not in self._distributions:
+        if not isinstance(name, str) or name not in self._distributions:
             raise UnknownNameError(
                 f"there is no marginal of {name!r}: it is observed or unknown; there are {format_states([*self])}"
             )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk._memory import says_what_to_do
 from bntk.data.coding import caller_level
 from bntk.data.table import Table, as_table, code_dtype, column_names
@@ -176,8 +177,8 @@ def _is_positive(network: BayesianNetwork) -> bool:
 def impute(network: BayesianNetwork, data: Any, how: str = "mpe", seed: int = 0, options: Options = EXACT) -> Table:
     """The rows with their missing values filled in; see :meth:`bntk.BayesianNetwork.impute`."""
     ways = ("mpe", "mode", "sample")
-    if how not in ways:
-        raise ValueError(f"how must be one of {list(ways)}, not {how!r}")
+    _checking.one_of("how", how, ways)
+    _checking.seed(seed)
     if how == "mpe":
         choose.require(options, choose.FIND_EXPLANATION, 'most probable explanation (how="mpe")')
     table = read_rows(network, data)

@@ -6,10 +6,9 @@ The formats are the classes in the modules of this package that declare ``suffix
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bntk import _declared
+from bntk import _checking, _declared
 from bntk._memory import says_what_to_do
 from bntk.errors import DataError
 from bntk.io.format import Format
@@ -74,7 +73,7 @@ def save(network: BayesianNetwork, path: str | os.PathLike[str]) -> None:
     """
     from bntk.io.files import write_text
 
-    write_text(path, format_of(path).dump(network))
+    write_text(path, format_of(path).dump(_a_network(network)))
 
 
 def to_pgmpy(network: BayesianNetwork) -> Any:
@@ -87,7 +86,7 @@ def to_pgmpy(network: BayesianNetwork) -> Any:
     """
     from bntk.io import pgmpy_bridge
 
-    return pgmpy_bridge.to_pgmpy(network)
+    return pgmpy_bridge.to_pgmpy(_a_network(network))
 
 
 def from_pgmpy(model: Any) -> BayesianNetwork:
@@ -116,7 +115,7 @@ def format_of(path: str | os.PathLike[str]) -> type[Format]:
     >>> format_of("asia.net.gz").suffixes
     ('.net',)
     """
-    suffixes = [s.lower() for s in Path(path).suffixes]
+    suffixes = [s.lower() for s in _checking.path("path", path).suffixes]
     suffix = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
     if suffix not in FORMATS:
         raise DataError(
@@ -125,3 +124,9 @@ def format_of(path: str | os.PathLike[str]) -> type[Format]:
         )
     found: type[Format] = FORMATS[suffix]
     return found
+
+
+def _a_network(network: BayesianNetwork) -> BayesianNetwork:
+    from bntk.network import a_network
+
+    return a_network(network)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bntk._checking import wrong
 from bntk.cpt import CPT
 from bntk.data.variable import Variable
 from bntk.errors import NetworkError
@@ -45,6 +46,8 @@ def from_pgmpy(model: Any) -> BayesianNetwork:
 
     Nodes keep the order of ``model.nodes``; their names must be text.
     """
+    if not hasattr(model, "nodes") or not hasattr(model, "get_cpds"):
+        raise wrong("model", "a pgmpy.models.DiscreteBayesianNetwork", model, NetworkError)
     names = list(model.nodes)
     for name in names:
         if not isinstance(name, str):
@@ -54,7 +57,7 @@ def from_pgmpy(model: Any) -> BayesianNetwork:
     if absent:
         raise NetworkError(f"the pgmpy model has no table for {absent[:5]}")
     variables = {name: Variable(name, cpds[name].state_names[name]) for name in names}
-    return BayesianNetwork.from_cpts(_cpt(cpds[name], variables) for name in names)
+    return BayesianNetwork.from_cpts([_cpt(cpds[name], variables) for name in names])
 
 
 def _cpt(cpd: Any, variables: dict[str, Variable]) -> CPT:

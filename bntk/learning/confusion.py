@@ -11,7 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from bntk import _checking
+
 Floats = NDArray[np.float64]
+#: The largest alpha of the information measure.
+MOST_ALPHA = 1e100
 
 
 def accuracy(shares: Floats) -> Floats:
@@ -84,10 +88,9 @@ def information_measure_bounds(n_classes: int, alpha: float = 1.0) -> tuple[floa
     return float(-np.log(alpha * n_classes)), float(np.log1p(alpha * (n_classes - 1)) - np.log(alpha))
 
 
-def check_alpha(alpha: float) -> None:
-    """Refuse an alpha of the information measure that is no number above zero."""
-    if isinstance(alpha, bool) or not (isinstance(alpha, (int, float, np.number)) and 0 < alpha < np.inf):
-        raise ValueError(f"alpha of the information measure must be a finite number above 0, not {alpha!r}")
+def checked_alpha(alpha: float) -> float:
+    """The alpha of the information measure as a float; what is no number above zero is refused."""
+    return _checking.number("alpha of the information measure", alpha, 0, MOST_ALPHA, above=True)
 
 
 def distances(n_classes: int) -> Floats:

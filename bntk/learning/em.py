@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk._memory import says_what_to_do
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, as_table, column_names
-from bntk.data.variable import Variable, names_of
+from bntk.data.variable import Variable, checked_variables, names_of
 from bntk.data.weights import checked_weights
 from bntk.errors import DataError
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.inference import choose
 from bntk.inference.elimination.engine import ExpectedCounts, families_around, second_budget
 from bntk.inference.elimination.flat import flat_families
@@ -37,7 +38,7 @@ from bntk.learning.completion import kinds_of_rows
 from bntk.learning.counts import Counter, TableCounter, as_counter
 from bntk.learning.parameters import sized_families
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
-from bntk.network import BayesianNetwork
+from bntk.network import BayesianNetwork, a_network
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,9 +194,15 @@ def fit_em(
     >>> round(mixture.report.log_likelihood, 2)
     -2.77
     """
-    dag = DAG.parse(dag) if isinstance(dag, str) else dag
-    if max_iter < 1 or n_starts < 1:
-        raise ValueError(f"max_iter and n_starts must be at least 1, not {max_iter} and {n_starts}")
+    dag = as_dag(dag)
+    for name, number in (("max_iter", max_iter), ("n_starts", n_starts)):
+        _checking.whole_number(name, number, 1, _checking.MOST)
+    _checking.number("tolerance", tolerance)
+    _checking.whole_number("seed", seed, least=0)
+    _checking.flag("progress", progress)
+    _checking.limit("max_entries", max_entries)
+    if start is not None:
+        a_network(start, "start")
     table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights, Reading(numeric, n_bins))
     rule = as_prior(prior).for_variables(table.variables)
     rows = IncompleteRows(dag, table, row_weights, rule, max_entries)
@@ -229,6 +236,7 @@ def incomplete_table(
         if not isinstance(counter, TableCounter):
             raise DataError("EM looks at single rows: give it a table, not a counter of rows that are elsewhere")
         return as_table(counter.table, only=names, require_rows=True), counter.weights, []
+    variables = None if variables is None else checked_variables(variables)
     hidden = hidden_names(names, data, variables)
     declared = {variable.name: variable for variable in variables or ()}
     seen = [name for name in names if name not in hidden]

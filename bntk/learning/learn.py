@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from bntk import _checking
 from bntk._memory import require, says_what_to_do
 from bntk._progress import SHOWN
 from bntk.cpt import search_limit
@@ -18,7 +19,7 @@ from bntk.data.numbers import N_BINS, Reading, warn_of_many_numbers
 from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states
 from bntk.errors import BntkWarning, DataError, SpaceError
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning import search as searches
 from bntk.learning.counts import Counter, TableCounter, as_counter
@@ -241,7 +242,12 @@ def _counter_and_space(
         warn_of_many_numbers(data)
     if space is None:
         return counter, spaces.dag(counter.names)
-    return _select(counter, space.nodes), space
+    return _select(counter, a_space(space).nodes), space
+
+
+def a_space(space: Space) -> Space:
+    """A space as it is; anything else is refused."""
+    return _checking.instance("space", space, Space, what="a Space such as bntk.spaces.tree(names), or None")
 
 
 def _select(counter: Counter, names: tuple[str, ...]) -> Counter:
@@ -267,12 +273,13 @@ def _search(
         BYTES_AN_ARC * n * n, f"a search for a structure over {n:,} variables, with the gain of each arc,",
         "take fewer columns, or a model without a search, as NaiveBayes",
     )  # fmt: skip
-    if isinstance(start, str):
-        start = DAG.parse(start, nodes=space.nodes)
+    start = None if start is None else as_dag(start, "start", space.nodes)
+    seed, progress = _checking.whole_number("seed", seed, least=0), _checking.flag("progress", progress)
     evaluator = score.evaluator(counter, arc_weights=space.arc_weight_matrix())
     evaluator.limit_tables(search_limit(len(counter.names)))
-    if isinstance(search, str):
-        search = automatic(evaluator, space) if search == "auto" else searches.by_name(search)
+    if not isinstance(search, Search):
+        automatically = isinstance(search, str) and search == "auto"
+        search = automatic(evaluator, space) if automatically else searches.by_name(search)
     if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure
         space.check()
     _warn_of_missing_cells(evaluator, space)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk._memory import says_what_to_do
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES, check_table_size
 from bntk.data.numbers import N_BINS, Reading
-from bntk.data.variable import Variable, names_of
+from bntk.data.variable import Variable, checked_variables, names_of
 from bntk.errors import NetworkError
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import Counter, as_counter
 from bntk.learning.counts.base import check_same_variables
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
@@ -83,7 +84,8 @@ def fit(
     no   | 0.75   0.25
     yes  | 0.3333 0.6667
     """
-    dag = DAG.parse(dag) if isinstance(dag, str) else dag
+    dag, max_entries = as_dag(dag), _checking.limit("max_entries", max_entries)
+    variables = None if variables is None else checked_variables(variables)
     if _needs_em(missing, dag, data, variables):
         from bntk.learning.em import fit_em
 
@@ -159,8 +161,7 @@ def estimated(
 
 
 def _needs_em(missing: str, dag: DAG, data: Any, variables: Sequence[Variable] | None) -> bool:
-    if missing not in ("auto", "available", "em"):
-        raise ValueError(f"missing must be 'auto', 'available' or 'em', not {missing!r}")
+    _checking.one_of("missing", missing, ("auto", "available", "em"))
     if missing != "auto" or variables is None:
         return missing == "em"
     from bntk.learning.em import hidden_names

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.data.variable import Variable, cards_of, names_of
 from bntk.data.weights import LEAST, MOST
-from bntk.errors import DataError
+from bntk.errors import DataError, UnknownNameError
 
 __all__ = ["BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
 
@@ -108,10 +109,20 @@ class Dirichlet(Prior):
     def __post_init__(self) -> None:
         given = self.value.items() if isinstance(self.value, Mapping) else [("every variable", self.value)]
         for name, number in [*given, ("the default", self.default)]:
-            if not np.all(np.isfinite(number)) or np.any(np.asarray(number, dtype=float) < 0):
-                raise ValueError(f"a Dirichlet prior needs finite numbers from 0; {name} has {number!r}")
-            for each in np.ravel(np.asarray(number, dtype=float)).tolist():
-                check_pseudo_count(each, f"the pseudo-count of {name} in a Dirichlet prior")
+            found = _checking.numbers(f"the Dirichlet prior of {name}", number, "finite numbers from 0")
+            for each in np.ravel(found).tolist():
+                check_pseudo_count(each, f"the Dirichlet prior of {name}")
+        for name, number in [("value", self.value), ("default", self.default)]:
+            if not isinstance(number, Mapping):
+                _checking.number(name, number, 0)
+
+    def for_variables(self, variables: Sequence[Variable]) -> Dirichlet:
+        """The same; a name that is none of the variables is refused."""
+        names = {*names_of(variables)}
+        unknown = [name for name in self.value if name not in names] if isinstance(self.value, Mapping) else []
+        if unknown:
+            raise UnknownNameError(f"the prior names {unknown[0]!r}, which is none of the variables {sorted(names)}")
+        return self
 
     def pseudo_count(self, child: Variable, q: int) -> float | NDArray[np.float64]:
         """The pseudo-count of the child's cells."""
@@ -139,7 +150,7 @@ class BDeu(Prior):
     ess: float = 1.0
 
     def __post_init__(self) -> None:
-        check_pseudo_count(self.ess, "the equivalent sample size", positive=True)
+        check_pseudo_count(self.ess, "ess, the equivalent sample size,", positive=True)
 
     @classmethod
     def per_class(cls, alpha: float, n_classes: int | None = None, *, target: str | None = None) -> BDeu | BDeuPerClass:
@@ -196,7 +207,9 @@ class BDeuPerClass(Prior):
     target: str | None = None
 
     def __post_init__(self) -> None:
-        check_pseudo_count(self.alpha, "the equivalent sample size of a class", positive=True)
+        check_pseudo_count(self.alpha, "alpha, the equivalent sample size of a class,", positive=True)
+        if self.target is not None:
+            _checking.text("target", self.target, "the name of a variable, or None")
 
     def given_class(self, variables: Sequence[Variable]) -> BDeu:
         """``BDeu(alpha * K)``; with several class variables there is no one number of classes."""
@@ -257,9 +270,8 @@ class Backoff(Prior):
     def __post_init__(self) -> None:
         for name, number in (("rows", self.rows), ("alpha", self.alpha)):
             check_pseudo_count(number, f"{name} of a Backoff")
-        if isinstance(self.given, str) or not all(isinstance(name, str) for name in self.given):
-            raise ValueError(f"given of a Backoff must be names of variables, not {self.given!r}")
-        object.__setattr__(self, "given", tuple(self.given))
+        given = _checking.several("given of a Backoff", self.given, "names of variables")
+        object.__setattr__(self, "given", tuple(_checking.text("each of given", name) for name in given))
 
     def given_class(self, variables: Sequence[Variable]) -> Backoff:
         """Shrunk towards the tables given the class variables alone, unless ``given`` says otherwise."""
@@ -296,9 +308,8 @@ class Backoff(Prior):
 
 def sample_size(alpha: float, n_classes: int) -> float:
     """The equivalent sample size of all classes, for ``alpha`` rows in each."""
-    if n_classes < 1:
-        raise ValueError(f"the number of classes must be at least 1, not {n_classes!r}")
-    return alpha * n_classes
+    _checking.number("alpha", alpha, 0, above=True)
+    return alpha * _checking.whole_number("n_classes", n_classes, least=1)
 
 
 def class_among(variables: Sequence[Variable], target: str | None, rule: object) -> Variable:
@@ -321,9 +332,7 @@ def n_configurations(family: Family) -> int:
 
 def check_pseudo_count(number: float, what: str, positive: bool = False) -> None:
     """Refuse a number that cannot be added to counts: not finite, negative, or so large or small that sums are off."""
-    if not (math.isfinite(number) and (number > 0 or (number == 0 and not positive))):
-        kind = "a positive number" if positive else "a finite number from 0"
-        raise ValueError(f"{what} must be {kind}, not {number!r}")
+    _checking.number(what, number, 0, above=positive)
     if number > MOST or 0 < number < LEAST:
         raise ValueError(
             f"{what} is {number:g}: pseudo-counts count as rows, and sums of them would not be exact; give a number "

@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk._progress import progress_bar
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, column_names
-from bntk.data.variable import Variable
+from bntk.data.variable import Variable, checked_variables
 from bntk.errors import DataError
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning.completion import hard_completion, soft_completion
 from bntk.learning.counts import TableCounter
 from bntk.learning.em import EMResult, IncompleteRows, fit_em, incomplete_table, log_product
-from bntk.learning.learn import default_prior, learn_structure
+from bntk.learning.learn import a_space, default_prior, learn_structure
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Prior, as_prior
 from bntk.learning.scores.base import Score
@@ -187,10 +188,15 @@ def structural_em(
     rule = scores.by_name(score)
     if not isinstance(rule, DecomposableScore):
         raise ValueError(f"structural EM needs a score that is a sum over families; {rule!r} is none")
-    if method not in ("soft", "hard"):
-        raise ValueError(f"method must be 'soft' or 'hard', not {method!r}")
+    _checking.one_of("method", method, ("soft", "hard"))
+    _checking.whole_number("max_rounds", max_rounds, 0, _checking.MOST)
+    _checking.whole_number("max_completions", max_completions, 1, _checking.MOST)
+    _checking.number("tolerance", tolerance)
+    _checking.whole_number("seed", seed, least=0)
+    _checking.flag("progress", progress)
+    variables = None if variables is None else checked_variables(variables)
     reading = Reading(numeric, n_bins, identifiers)
-    names = _names(data, variables, reading) if space is None else space.nodes
+    names = _names(data, variables, reading) if space is None else a_space(space).nodes
     space = spaces.dag(names) if space is None else space
     table, row_weights, hidden = incomplete_table(names, data, variables, weights, replace(reading, identifiers="keep"))
     first, rule = _first(space, start, hidden), rule.for_variables(table.variables)
@@ -221,7 +227,7 @@ def _first(space: Space, start: DAG | str | None, hidden: Sequence[str]) -> DAG:
     if start is None:
         dag = space.start()
     else:
-        dag = DAG.parse(start, nodes=space.nodes) if isinstance(start, str) else start.reorder(space.nodes)
+        dag = as_dag(start, "start", space.nodes).reorder(space.nodes)
     for name in hidden:
         if not dag.parents(name) and not dag.children(name):
             raise DataError(

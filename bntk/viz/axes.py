@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bntk._checking import text, wrong
 from bntk.viz.scene import Box, Label, Scene, text_width
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ _LARGEST = 1.3  # a scene is enlarged no more than this to fill axes
 
 def draw(scene: Scene, ax: Axes | None = None, title: str | None = None) -> Axes:
     """Draw a scene into axes, by default into those of a new figure of its size."""
+    check_place(ax, title)
     left, right, bottom, top = scene.frame()
     if ax is None:
         ax = new_axes(right - left, top - bottom, title)
@@ -32,6 +34,14 @@ def draw(scene: Scene, ax: Axes | None = None, title: str | None = None) -> Axes
     if title is not None:
         ax.set_title(title, parse_math=False)
     return ax
+
+
+def check_place(ax: Axes | None, title: str | None) -> None:
+    """Refuse what is no place to draw on, or no title."""
+    if ax is not None and not hasattr(ax, "add_patch"):
+        raise wrong("ax", "matplotlib Axes, such as those of plt.subplots(), or None", ax)
+    if title is not None:
+        text("title", title, "a string, or None")
 
 
 def new_axes(width: float, height: float, title: str | None = None) -> Axes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bntk import _checking
 from bntk.errors import GraphError
 from bntk.graph.dag import DAG
 from bntk.graph.equivalence import ArcComparison
@@ -60,14 +61,17 @@ def plot_comparison(
     >>> import bntk
     >>> axes = plot_comparison(bntk.DAG.parse("a -> b -> c"), bntk.DAG.parse("a -> b <- c"))
     """
-    from bntk.viz.axes import draw
+    from bntk.viz.axes import check_place, draw
 
+    check_place(ax, title)
     return draw(comparison_scene(learned, reference, layout), ax, title)
 
 
 def comparison_scene(learned: DAG | BayesianNetwork, reference: DAG | BayesianNetwork, layout: str = "auto") -> Scene:
     """The scene of :func:`plot_comparison`."""
     ours, theirs = (x.dag if isinstance(x, BayesianNetwork) else x for x in (learned, reference))
+    for structure in (ours, theirs):
+        _checking.instance("learned and reference", structure, DAG, BayesianNetwork, error=GraphError)
     if set(ours.nodes) != set(theirs.nodes):
         only = [
             f"only {where} has {sorted(set(a.nodes) - set(b.nodes))[:8]}"

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bntk import _checking
 from bntk.errors import DataError
 from bntk.evaluation.calibration import reliability
 from bntk.viz import style
+from bntk.viz.axes import check_place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,6 +60,7 @@ def plot_reliability(
     --------
     >>> axes = plot_reliability([0, 1, 1, 1], {"one": [0.2, 0.7, 0.8, 0.8], "other": [0.4, 0.6, 0.5, 0.9]})
     """
+    check_place(ax, title)
     several = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
     if not several:
         raise DataError("there are no probabilities to draw")
@@ -112,8 +115,10 @@ def plot_search(result: SearchResult, *, x: str = "step", ax: Axes | None = None
     >>> rows = bntk.datasets.sprinkler().sample(200, seed=0)
     >>> axes = plot_search(bntk.learn_structure(rows, "bic", search="hc"))
     """
-    if x not in ("step", "seconds"):
-        raise ValueError(f"x must be 'step' or 'seconds', not {x!r}")
+    _checking.one_of("x", x, ("step", "seconds"))
+    check_place(ax, title)
+    if not hasattr(result, "trace") or not hasattr(result, "search"):
+        raise _checking.wrong("result", "a SearchResult, as bntk.learn_structure returns it", result)
     scores = np.array([step.score for step in result.trace])
     along = np.array([step.seconds for step in result.trace]) if x == "seconds" else np.arange(1, scores.size + 1)
     ax = _curve_axes(5.6, 3.4) if ax is None else ax

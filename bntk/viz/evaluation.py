@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
+from bntk.evaluation.comparison import Comparison
+from bntk.evaluation.result import CrossValidation
+from bntk.evaluation.significance import Nemenyi
 from bntk.viz import style
+from bntk.viz.axes import check_place
 from bntk.viz.curves import _MARKERS, _curve_axes, _finish
 from bntk.viz.scene import Curve, Label, Point, Scene, one_line, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bntk.evaluation.comparison import Comparison
-    from bntk.evaluation.result import CrossValidation
-    from bntk.evaluation.significance import Nemenyi
 
 _ROW, _BAR, _GAP = 16.0, 7.0, 10.0  # heights of a name and of a bar, space between names and lines
 _LONGEST = 44  # characters of a name
@@ -51,6 +53,7 @@ def plot_critical_difference(result: Nemenyi, *, ax: Axes | None = None, title: 
     """
     from bntk.viz.axes import draw
 
+    _checking.instance("result", result, Nemenyi, what="what bntk.evaluation.nemenyi returns")
     return draw(critical_difference_scene(result), ax, title)
 
 
@@ -153,6 +156,8 @@ def plot_folds(
     >>> result = bntk.evaluation.cross_validate(bntk.TAN(), rows.drop(columns="dysp"), rows["dysp"], cv=3)
     >>> axes = plot_folds(result, "log_loss")
     """
+    _checking.instance("result", result, CrossValidation, what="what bntk.evaluation.cross_validate returns")
+    check_place(ax, title)
     names = result.estimators
     name = result._column(measure)
     if ax is None:
@@ -221,6 +226,8 @@ def plot_scatter(
     >>> result = bntk.evaluation.compare({"nb": bntk.NaiveBayes(), "tan": bntk.TAN()}, datasets, cv=3)
     >>> axes = plot_scatter(result)
     """
+    _checking.instance("result", result, Comparison, what="what bntk.evaluation.compare returns")
+    check_place(ax, title)
     tables, names = [result._oriented(each) for each in (x, y)], [result._known(each) for each in (x, y)]
     centred = len(result.datasets) > 1
     if centred:

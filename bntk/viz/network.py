@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bntk import _checking
 from bntk.data.variable import format_states
-from bntk.errors import UnknownNameError
+from bntk.errors import GraphError, UnknownNameError
 from bntk.graph.dag import DAG
 from bntk.graph.layout import Layout, layered_layout
-from bntk.network import BayesianNetwork
+from bntk.network import BayesianNetwork, a_network
 from bntk.viz import style
 from bntk.viz.bars import Bars, posterior_bars
 from bntk.viz.scene import Box, Curve, Item, Label, Point, Scene, lines_of, text_width
@@ -126,6 +127,7 @@ def dag_scene(
     dag: DAG, *, target: Names = (), strengths: Any = None, highlight: Names = (), layout: str = "auto"
 ) -> Scene:
     """The scene of :func:`plot_dag`."""
+    _checking.instance("dag", dag, DAG, error=GraphError)
     return _scene(dag, _looks(dag, target, highlight), {}, _widths(dag, strengths, None), target, layout)
 
 
@@ -142,7 +144,7 @@ def network_scene(
     """The scene of :func:`plot_network`."""
     from bntk.inference.evidence import read_findings
 
-    dag = network.dag
+    dag = a_network(network).dag
     if bars is None:
         bars = given is not None
     shown = (dag.nodes if bars else ()) if isinstance(bars, bool) else _known(dag, bars, "bars")
@@ -156,7 +158,7 @@ def network_scene(
 
 
 def _known(dag: DAG, names: Names, what: str) -> tuple[str, ...]:
-    several = (names,) if isinstance(names, str) else tuple(names or ())
+    several = () if names is None else tuple(_checking.names(what, names, "names of nodes"))
     unknown = [name for name in several if name not in dag]
     if unknown:
         raise UnknownNameError(f"{what}: {unknown} are not nodes; the nodes are {format_states(dag.nodes)}")
@@ -222,7 +224,7 @@ def _scene(
 
 def find_layout(dag: DAG, sizes: Mapping[str, Point], layout: str, share: bool = True) -> Layout:
     """The layout of a name."""
-    if layout not in _LAYOUTS:
+    if not isinstance(layout, str) or layout not in _LAYOUTS:
         raise ValueError(f"layout={layout!r} is not known; give one of {list(_LAYOUTS)}")
     if layout == "graphviz":
         from bntk.viz.graphviz import graphviz_layout

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
+from bntk._checking import is_number, shown
 from bntk.errors import DataError, UnknownNameError
 from bntk.graph.dag import DAG
-from bntk.network import BayesianNetwork
+from bntk.network import BayesianNetwork, a_network
 
 Arc = tuple[str, str]
 
@@ -31,7 +33,7 @@ def arc_information(network: BayesianNetwork) -> dict[Arc, float]:
     {('cloudy', 'sprinkler'): 0.102, ('cloudy', 'rain'): 0.193, ('sprinkler', 'wet'): 0.269, ('rain', 'wet'): 0.356}
     """
     found = {}
-    for cpt in network.cpts:
+    for cpt in a_network(network).cpts:
         if not cpt.parents:
             continue
         names = [parent.name for parent in cpt.parents]
@@ -89,11 +91,11 @@ def arc_strengths(dag: DAG, strengths: Any, network: BayesianNetwork | None = No
 
 def _checked(dag: DAG, given: Mapping[Any, Any]) -> dict[Arc, float]:
     known = set(dag.arcs)
-    unknown = [arc for arc in given if arc not in known]
+    unknown = [arc for arc in given if not isinstance(arc, Hashable) or arc not in known]
     if unknown:
         raise UnknownNameError(f"strengths: {unknown[0]!r} is not an arc (parent, child) of this graph")
-    found = {arc: float(given.get(arc, 0.0)) for arc in dag.arcs}
+    found = {arc: given.get(arc, 0.0) for arc in dag.arcs}
     for arc, value in found.items():
-        if not np.isfinite(value) or value < 0:
-            raise DataError(f"strengths: the arc {arc} has {value}; a strength is a number from 0 upwards")
-    return found
+        if not is_number(value) or not 0 <= value < math.inf:
+            raise DataError(f"strengths: the arc {arc} has {shown(value)}; a strength is a number from 0 upwards")
+    return {arc: float(value) for arc, value in found.items()}

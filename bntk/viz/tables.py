@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.cpt import CPT
 from bntk.data.class_order import common_order, label_column
 from bntk.data.variable import state_text
 from bntk.errors import DataError
 from bntk.viz import style
-from bntk.viz.axes import title_width
+from bntk.viz.axes import check_place, title_width
 from bntk.viz.scene import one_line, text_width
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def plot_cpt(cpt: CPT, *, ax: Axes | None = None, title: str | None = None) -> A
     >>> import bntk
     >>> axes = plot_cpt(bntk.datasets.asia().cpt("dysp"))
     """
+    _checking.instance("cpt", cpt, CPT, error=DataError)
+    check_place(ax, title)
     columns = [one_line(state_text(state), 18) for state in cpt.child.states]
     rows = [
         [one_line(state_text(state), 18) for state in states]
@@ -133,6 +136,8 @@ def plot_confusion(
     --------
     >>> axes = plot_confusion(["a", "b", "b", "a"], ["a", "b", "a", "a"])
     """
+    check_place(ax, title)
+    _checking.one_of("normalize", normalize, (None, "true", "pred", "all"))
     classes, counts = _confusion(y_true, y_pred, labels)
     shares = _shares(counts, "true" if normalize is None else normalize)
     texts = [one_line(state_text(c), 18) for c in classes]
@@ -159,19 +164,27 @@ def plot_confusion(
 def _confusion(
     y_true: ArrayLike, y_pred: ArrayLike, labels: Sequence[Any] | None
 ) -> tuple[list[Any], NDArray[np.int64]]:
-    truth, found = np.asarray(y_true), np.asarray(y_pred)
+    truth = _checking.array("y_true", y_true, error=DataError)
+    found = _checking.array("y_pred", y_pred, error=DataError)
     if truth.ndim != 1 or truth.shape != found.shape:
         raise DataError(f"y_true and y_pred must be rows of labels of one length; got {truth.shape} and {found.shape}")
     if not truth.size:
         raise DataError("y_true is empty; there is nothing to count")
     pairs = [x.tolist() for x in (truth, found)]
+    for label in (*pairs[0], *pairs[1]):
+        if not isinstance(label, Hashable):
+            raise DataError(f"a label is a string, a number or the like; got {_checking.shown(label)}")
     seen = set(pairs[0]) | set(pairs[1])
     if labels is None:
         labels = common_order(label_column("y_true", y_true), label_column("y_pred", y_pred))
     if labels is None:
         classes = sorted(seen) if len({type(x) for x in seen}) == 1 else sorted(seen, key=str)
     else:
-        classes = np.asarray(labels).tolist() if not isinstance(labels, (list, tuple)) else list(labels)
+        listed = _checking.several("labels", labels, "classes", DataError)
+        classes = np.asarray(labels).tolist() if isinstance(labels, np.ndarray) else listed
+        for label in classes:
+            if not isinstance(label, Hashable):
+                raise _checking.wrong("each of labels", "a class", label, DataError)
         unknown = sorted(map(str, seen - set(classes)))
         if unknown:
             raise DataError(f"labels: {unknown[:8]} occur but are not among {classes}")
@@ -183,8 +196,6 @@ def _confusion(
 
 def _shares(counts: NDArray[np.int64], normalize: str) -> NDArray[np.float64]:
     axes: dict[str, Any] = {"true": 1, "pred": 0, "all": None}
-    if normalize not in axes:
-        raise ValueError(f"normalize must be None, 'true', 'pred' or 'all', not {normalize!r}")
     total = counts.sum(axis=axes[normalize], keepdims=True)
     return np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
 

@@ -260,7 +260,7 @@ def test_n_jobs_changes_nothing() -> None:
     one, two, all_cores = (bntk.TAN(n_jobs=n).fit(X, y).predict_proba(X) for n in (1, 2, -1))
     np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(one, all_cores)
-    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+    with pytest.raises(ValueError, match="n_jobs must be a number of threads, -1 for all cores, or None, not 0"):
         bntk.TAN(n_jobs=0).fit(X, y)
 
 

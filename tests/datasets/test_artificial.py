@@ -13,7 +13,7 @@ from random_networks import all_rows, joint
 import bntk
 from bntk.datasets import Drawn, geometric_shares, make_blanket, make_imbalanced, make_multilabel, make_ordinal
 from bntk.datasets.logit import cumulative_logit, expit
-from bntk.errors import DataError, TooLargeError
+from bntk.errors import TooLargeError
 
 MAKERS = [make_blanket, make_ordinal, make_imbalanced, make_multilabel]
 seeds = st.integers(0, 2**32 - 1)
@@ -258,16 +258,19 @@ def test_labels_are_numbers_and_classifiers_of_several_classes_take_them() -> No
             r"class_shares must be 3 positive numbers that sum to 1",
         ),
         (lambda: make_blanket(10, 2, class_shares=[1.0, 0.0]), r"class_shares must be 2 positive numbers"),
-        (lambda: make_blanket(10, 1), "n_classes must be at least 2; got 1"),
+        (lambda: make_blanket(10, 1), "n_classes must be a whole number from 2, not 1"),
         (lambda: make_blanket(10, n_variables=10), "n_variables=10 is less than the class and its blanket, 11"),
         (lambda: make_blanket(10, n_children=0), "n_spouses are parents of children of the class"),
         (
             lambda: geometric_shares(3, 0),
-            "ratio is that of the largest to the smallest class, a positive number; got 0",
+            "that of the largest to the smallest class, must be a positive number, not 0",
         ),
         (lambda: make_ordinal(10, class_shares=[0.2] * 4), "class_shares must be 5 positive numbers"),
-        (lambda: make_ordinal(10, n_states=1), "n_states must be at least 2; got 1"),
-        (lambda: make_imbalanced(10, concentration=0), "n_states=3 and concentration=0 must be positive"),
+        (lambda: make_ordinal(10, n_states=1), "n_states must be a whole number from 2, not 1"),
+        (
+            lambda: make_imbalanced(10, concentration=0),
+            "concentration must be a number above 0 and up to 1,000,000, not 0",
+        ),
         (lambda: make_imbalanced(10, [0.5, 0.6]), "class_shares must be 2 positive numbers"),
         (lambda: make_imbalanced(10, overlap=[0.1] * 3), "overlap must be a number from 0 to 1, or one for each of 2"),
         (lambda: make_imbalanced(10, overlap=1.1), "overlap must be a number from 0 to 1"),
@@ -279,5 +282,5 @@ def test_labels_are_numbers_and_classifiers_of_several_classes_take_them() -> No
     ],
 )
 def test_what_cannot_be_made_is_refused_with_the_argument(make: Callable[[], Drawn], message: str) -> None:
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(ValueError, match=message):
         make()

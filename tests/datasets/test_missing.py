@@ -97,7 +97,7 @@ def test_not_at_random_depends_on_the_cell_itself(rows: bntk.Table) -> None:
     st.sets(st.sampled_from(["a", "b", "c"])),
 )
 def test_only_chosen_cells_go_and_the_others_stay_as_they_were(share, mechanism, seed, columns) -> None:
-    table = bntk.datasets.random_network("abc", n_states=3, seed=1).sample(50, seed=2)
+    table = bntk.datasets.random_network(list("abc"), n_states=3, seed=1).sample(50, seed=2)
     options = {"given": "a" if mechanism == "mar" else None, "columns": columns, "seed": seed}
     holed = with_missing(table, share, mechanism, **options)
     assert holed.variables == table.variables
@@ -154,8 +154,8 @@ def test_columns_of_numbers_go_by_their_rank(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"share": 1.5}, DataError, "share is a probability, from 0 to 1; got 1.5"),
-        ({"mechanism": "nmar"}, ValueError, "mechanism must be one of mcar, mar, mnar; got 'nmar'"),
+        ({"share": 1.5}, ValueError, "share must be a number from 0 to 1, not 1.5"),
+        ({"mechanism": "nmar"}, ValueError, "mechanism must be 'mcar', 'mar' or 'mnar', not 'nmar'"),
         ({"mechanism": "mar"}, DataError, "give the column that removal depends on"),
         ({"given": "a"}, DataError, "for mechanism='mar' and no other"),
         ({"mechanism": "mar", "given": "z"}, UnknownNameError, "the data has no column 'z'"),

@@ -110,5 +110,5 @@ def test_the_balance_tips_to_the_larger_moment() -> None:
 
 
 def test_there_are_three_monks_problems() -> None:
-    with pytest.raises(ValueError, match="problem must be 1, 2 or 3, not 4"):
+    with pytest.raises(ValueError, match="problem must be a whole number from 1 to 3, not 4"):
         monks(4)

@@ -91,7 +91,7 @@ def test_wrong_requests_are_refused():
     with pytest.raises(ValueError, match="needs y"):
         next(MultilabelStratifiedKFold(3).split(Y))
     for wrong in (1, 11):
-        with pytest.raises(ValueError, match=f"from 2 to the number of rows, 10, not {wrong}"):
+        with pytest.raises(ValueError, match=f"n_splits must be .*from 2.*, not {wrong}"):
             next(MultilabelStratifiedKFold(wrong).split(Y, Y))
 
 

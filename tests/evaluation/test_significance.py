@@ -209,5 +209,5 @@ def test_ranks_are_reversed_when_smaller_is_better(values):
 def test_errors_name_what_is_wrong(call, named):
     with pytest.raises(DataError, match=named):
         call()
-    with pytest.raises(ValueError, match="level"):
+    with pytest.raises(ValueError, match="alpha must be a number above 0 and below 1"):
         critical_difference(3, 5, 2.0)

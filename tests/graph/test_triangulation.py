@@ -179,7 +179,7 @@ def test_the_best_order_is_the_same_for_every_number_of_threads():
 
 
 def test_sizes_of_a_known_tree():
-    tree = clique_tree(square, "ABCD")
+    tree = clique_tree(square, list("ABCD"))
     assert tree.cliques == (("B", "C", "D"), ("A", "B", "D"))
     np.testing.assert_allclose(np.exp(tree.log_sizes(np.log([2, 3, 4, 5]))), [60, 30])
     assert math.isclose(tree.log_total_size(np.log([2, 3, 4, 5])), math.log(90))
@@ -202,9 +202,9 @@ def test_naive_bayes_takes_one_small_clique_a_feature():
         (lambda: elimination_order(square, {"A": 1.0, "B": 1.0}), GraphError, "'C', 'D'"),
         (lambda: elimination_order(square, [1, 1, 1, math.nan]), GraphError, "finite"),
         (lambda: elimination_order(square, [1, 1, 1, -1]), GraphError, "negative"),
-        (lambda: clique_tree(square, "ABC"), GraphError, "leaves out 'D'"),
-        (lambda: triangulate(square, "ABCC"), GraphError, "'C' is given twice"),
-        (lambda: triangulate(square, "ABCZ"), UnknownNameError, "'Z'"),
+        (lambda: clique_tree(square, list("ABC")), GraphError, "leaves out 'D'"),
+        (lambda: triangulate(square, list("ABCC")), GraphError, "'C' is given twice"),
+        (lambda: triangulate(square, list("ABCZ")), UnknownNameError, "'Z'"),
     ],
 )
 def test_what_does_not_fit_is_refused(call, error, message):

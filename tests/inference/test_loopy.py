@@ -208,7 +208,7 @@ def test_approximate_marginals_say_how_they_were_made():
     assert found.converged
     assert "dysp" not in found
     assert "converged after" in repr(found)
-    with pytest.raises(ValueError, match="engine must be exact, auto, loopy"):
+    with pytest.raises(ValueError, match="engine must be 'exact', 'auto', 'loopy'"):
         bntk.datasets.asia().marginals(engine="magic")
 
 

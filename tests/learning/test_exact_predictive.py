@@ -222,7 +222,7 @@ def test_searches_take_exact_scores(classifier, criterion):
 
 def test_an_unknown_value_lists_the_choices():
     for rule in (LOO, LC, CV, Accuracy, IM):
-        with pytest.raises(ValueError, match="missing='average'.*the choices are 'approximate' and 'exact'"):
+        with pytest.raises(ValueError, match="missing must be 'approximate' or 'exact', not 'average'"):
             rule(missing="average")
 
 

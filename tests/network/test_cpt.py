@@ -97,7 +97,7 @@ def test_a_bad_row_is_refused_by_name(row, message):
         ([[0.5], [0.5]], [], r"shape \(2, 1\), expected \(2,\)"),
         (np.ones((3, 2)) / 2, [A], r"expected \(2, 2\)"),
         (np.ones((2, 2, 2)) / 2, [A, B], r"expected \(2, 3, 2\) \(a 2, b 3, c 2\), or \(6, 2\)"),
-        ([["x", "y"]], [], "not an array of numbers"),
+        ([["x", "y"]], [], "must be numbers"),
         ([0.5, 0.5], [C], "'c' is there twice"),
         ([0.5, 0.5], ["a"], "Variable objects"),
     ],

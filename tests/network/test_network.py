@@ -198,7 +198,7 @@ def test_sampled_variables_are_independent_when_the_network_says_so():
 
 
 def test_negative_numbers_of_rows_are_refused():
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="n must be a whole number from 0, not -1"):
         bntk.datasets.asia().sample(-1)
 
 

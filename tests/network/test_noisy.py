@@ -41,9 +41,9 @@ def test_bad_parameters_are_refused_by_name():
     two, three = Variable("two", [0, 1]), Variable("three", [0, 1, 2])
     with pytest.raises(NetworkError, match="'three' has 3: use NoisyMax"):
         NoisyOr(two, {three: 0.5})
-    with pytest.raises(NetworkError, match="'b' has probability 1.5"):
+    with pytest.raises(NetworkError, match="probability of 'b' must be a number from 0 to 1, not 1.5"):
         NoisyOr(two, {Variable("b", [0, 1]): 1.5})
-    with pytest.raises(NetworkError, match=r"leak is -0.1"):
+    with pytest.raises(NetworkError, match=r"leak must be a number from 0 to 1, not -0.1"):
         NoisyOr(two, {}, leak=-0.1)
     with pytest.raises(NetworkError, match=r"the effect of 'three' has shape \(2, 2\), expected \(3, 2\)"):
         NoisyMax(two, {three: [[1, 0], [0, 1]]})

@@ -58,7 +58,7 @@ def messy_table(n: int = 600, seed: int = 1) -> pd.DataFrame:
     return frame
 
 
-# ---- what they see -----------------------------------------------------------------------------------------------------
+# ---- what they see ---------------------------------------------------------------------------------------------------
 
 
 def show(words: str, value: Any = None) -> None:
@@ -78,7 +78,7 @@ def seen() -> Iterator[None]:
         yield
 
 
-# ---- four users --------------------------------------------------------------------------------------------------------
+# ---- four users ------------------------------------------------------------------------------------------------------
 
 
 def scikit_learn_user(table: pd.DataFrame) -> None:
@@ -109,7 +109,7 @@ def scikit_learn_user(table: pd.DataFrame) -> None:
         "make_pipeline(bntk.NaiveBayes())": make_pipeline(bntk.NaiveBayes()),
         "BaggingClassifier(bntk.TAN(), 5)": BaggingClassifier(bntk.TAN(), 5, random_state=0),
         "CalibratedClassifierCV(bntk.NaiveBayes())": CalibratedClassifierCV(bntk.NaiveBayes()),
-        "StackingClassifier([('nb', bntk.NaiveBayes()), ('tan', bntk.TAN())], LogisticRegression())": StackingClassifier(
+        "StackingClassifier([('nb', bntk.NaiveBayes()), ('tan', bntk.TAN())])": StackingClassifier(
             [("nb", bntk.NaiveBayes()), ("tan", bntk.TAN())], LogisticRegression()
         ),
     }.items():

@@ -157,7 +157,7 @@ def test_sb_says_why_alpha_below_one_will_not_do():
 
 
 def test_unknown_treatment_of_missing_cells_is_refused():
-    with pytest.raises(ValueError, match="'available' and 'average'"):
+    with pytest.raises(ValueError, match="'available' or 'average'"):
         BIC(missing="drop")
 
 

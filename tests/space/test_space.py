@@ -133,7 +133,7 @@ def test_an_unknown_name_is_refused_with_the_rule_it_is_in(rules, where):
     ("make", "message"),
     [
         (lambda: Group(["A", "A"], "tree"), "given more than once: A"),
-        (lambda: Group("AB", "tree"), "not the single string"),
+        (lambda: Group("AB", "tree"), "must be a list of names, not 'AB'"),
         (lambda: Group(["A"], "bush"), "the shapes are empty, tree"),
         (lambda: Group(["A"], "kdb"), "k is for the shape 'kdb'"),
         (lambda: Group(["A"], "tree", k=1), "k is for the shape 'kdb'"),

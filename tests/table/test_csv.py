@@ -252,7 +252,7 @@ def test_files_that_are_not_there_or_not_known(folder):
         read_table(folder / "x.xlsx")
     with pytest.raises(DataError, match="suffix"):
         read_table(folder / "x.parquet.gz")
-    with pytest.raises(ValueError, match="'csv', 'arff', 'parquet'"):
+    with pytest.raises(ValueError, match="'csv', 'arff' or 'parquet'"):
         read_table(folder / "x.csv", format="excel")
     with pytest.raises(ValueError, match="for CSV"):
         read_table(folder / "x.arff", sep=",")

@@ -86,5 +86,5 @@ def test_digits_inside_text_are_sorted_by_value_however_long():
 
 
 def test_a_single_string_is_no_list_of_states():
-    with pytest.raises(DataError, match="'a': the states must be a list of labels, not the single string 'yes'"):
+    with pytest.raises(DataError, match="'a': the states must be a list of labels, not 'yes'"):
         Variable("a", "yes")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.composed.inputs import Floats, Inputs, read_inputs
@@ -85,10 +86,16 @@ class ComposedClassifier(MultiTargetClassifier):
             self.labels_: Labels = rows.labels
             self._make_ready()
             inputs = read_inputs(rows.X, self._prototype, self._variables)
-            self._learn(LinkMaker(self._prototype, inputs, rows.labels, rows.codes, rows.weights, rows.places))
+            self._learn(
+                LinkMaker(self._prototype, inputs, rows.labels, rows.codes, rows.weights, rows.places, rows.n_given)
+            )
         return self
 
     def _make_ready(self) -> None:
+        if self.estimator is not None and not (
+            hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
+        ):
+            raise _checking.wrong("estimator", "a classifier of one class variable, such as bntk.TAN()", self.estimator)
         self._prototype = NaiveBayes() if self.estimator is None else self.estimator
         self._variables = self.labels_.variables(self._names)
         self.classes_ = list(self.labels_.classes)

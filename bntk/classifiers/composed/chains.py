@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from bntk import _checking
 from bntk.classifiers.composed import chain_search
 from bntk.classifiers.composed.base import ComposedClassifier, marginals
 from bntk.classifiers.composed.dependence import gains_of_labels, splits_of
@@ -24,7 +26,7 @@ from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.data.table import Table
 from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import Score
@@ -33,6 +35,15 @@ from bntk.learning.space import named as spaces
 
 #: With at most so many combinations of labels, their probabilities are added up, not estimated from samples.
 FEW_COMBINATIONS = 1024
+
+#: What the options of all chains may be.
+_POSITIVE = partial(_checking.whole_number, least=1, most=_checking.MOST)
+OPTIONS: dict[str, _checking.Check] = {
+    "search": partial(_checking.one_of, choices=("greedy", "beam", "exact")),
+    "proba": partial(_checking.one_of, choices=("auto", "path", "exact", "sampling")),
+    "beam": _POSITIVE,
+    "n_samples": _POSITIVE,
+}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -95,13 +106,7 @@ class Chain(ComposedClassifier):
         self.proba_ = self._way_of_probabilities()
 
     def _check_options(self) -> None:
-        if self.search not in ("greedy", "beam", "exact"):
-            raise ValueError(f"search must be 'greedy', 'beam' or 'exact', not {self.search!r}")
-        if self.proba not in ("auto", "path", "exact", "sampling"):
-            raise ValueError(f"proba must be 'auto', 'path', 'exact' or 'sampling', not {self.proba!r}")
-        for name in ("beam", "n_samples"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)!r}")
+        _checking.fields(self, OPTIONS)
 
     def _way_of_probabilities(self) -> str:
         n_combinations = math.prod(self.labels_.cards)
@@ -279,7 +284,7 @@ class BayesianChain(Chain):
                 return learn_structure(table, "loglik", spaces.tree(names, root), seed=seed_of(self.random_state)).dag
             space = spaces.dag(names, max_parents=self.max_parents)
             return learn_structure(table, self.criterion, space, seed=seed_of(self.random_state)).dag
-        dag = structure if isinstance(structure, DAG) else DAG.parse(structure)
+        dag = as_dag(structure, "structure")
         if set(dag.nodes) != set(names):
             raise DataError(f"structure has the nodes {list(dag.nodes)}, but the class variables are {list(names)}")
         return dag
@@ -288,8 +293,7 @@ class BayesianChain(Chain):
         """The gains of log p(y_i | x, y_j) over log p(y_i | x); None if the network is not given the features."""
         if self.given is None:
             return None
-        if self.given != "features":
-            raise ValueError(f"given must be None or 'features', not {self.given!r}")
+        _checking.one_of("given", self.given, (None, "features"))
         if learned != "tree":
             raise ValueError(f"given='features' is for structure='tree', not for structure={self.structure!r}")
         maker = maker.one_by_one()
@@ -361,8 +365,7 @@ class CircularChain(ComposedClassifier):
         self._links: list[ChainLink] = [maker.make(j, [i for i in sorted(order) if i != j]) for j in order]
 
     def _check_options(self) -> None:
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, not {self.max_iter!r}")
+        _checking.whole_number("max_iter", self.max_iter, least=1)
 
     def _restore(self) -> None:
         super()._restore()
@@ -429,7 +432,8 @@ def _chosen_order(order: str | Sequence[str | int] | None, names: tuple[str, ...
             raise ValueError(f"order must be None, 'random' or a list of all class variables, not {order!r}")
         return np.random.default_rng(seed).permutation(len(names)).tolist()
     known: dict[Any, int] = {**{name: j for j, name in enumerate(names)}, **{j: j for j in range(len(names))}}
-    unknown = [item for item in order if item not in known]
+    order = _checking.several("order", order, "all class variables, 'random' or None", DataError)
+    unknown = [item for item in order if not isinstance(item, Hashable) or isinstance(item, bool) or item not in known]
     if unknown:
         raise DataError(f"order names {unknown[0]!r}, which is no class variable; there are {list(names)}")
     places = [known[item] for item in order]

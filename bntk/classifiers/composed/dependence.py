@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import KFold
 
+from bntk._checking import is_whole
 from bntk.classifiers.composed.inputs import Floats, Inputs
 from bntk.classifiers.composed.links import ChainLink, EstimatorLink, LinkMaker
+from bntk.classifiers.parameters import given_splits
 from bntk.data.variable import Variable
 from bntk.data.weights import scaled_up
 from bntk.errors import UnseenStateWarning
@@ -28,20 +30,19 @@ def splits_of(cv: Any, maker: LinkMaker, seed: int) -> list[tuple[Rows, Rows]]:
     A splitter divides the rows that count; a list of splits is of all rows that were given.
     """
     n_rows = maker.codes.shape[1]
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+    if is_whole(cv):
         if not 2 <= cv <= n_rows:
             raise ValueError(f"cv={cv!r} must be from 2 to the number of rows, {n_rows:,}")
         cv = KFold(int(cv), shuffle=True, random_state=seed)
-    splits = list(check_cv(cv).split(np.empty((n_rows, 0)), maker.codes.T))
     if maker.places is None or hasattr(cv, "split"):
-        return splits
+        return given_splits(cv, n_rows, maker.codes.T)
+    splits = given_splits(cv, maker.n_given, None)
     return [(_among(learned, maker.places), _among(held, maker.places)) for learned, held in splits]
 
 
 def _among(rows: Rows, places: Rows) -> Rows:
     """Which rows are at the given places; there may be several at one, or none."""
-    given = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows
-    return np.flatnonzero(np.isin(places, given))
+    return np.flatnonzero(np.isin(places, rows))
 
 
 def gains_of_labels(maker: LinkMaker, splits: Iterable[tuple[Rows, Rows]]) -> Floats:

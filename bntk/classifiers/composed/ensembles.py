@@ -7,12 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bntk._checking import whole_number
 from bntk.classifiers.composed.base import ComposedClassifier
 from bntk.classifiers.composed.chains import ClassifierChain
 from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
 from bntk.classifiers.composed.links import LinkMaker
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.errors import DataError
+
+#: More chains are taken for a mistake.
+MOST_CHAINS = 1_000_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -68,8 +72,7 @@ class ChainEnsemble(ComposedClassifier):
     _state: ClassVar[dict[str, Any]] = {"chains_": list[ClassifierChain]}
 
     def _learn(self, maker: LinkMaker) -> None:
-        if self.n_chains < 1:
-            raise ValueError(f"n_chains must be at least 1, not {self.n_chains!r}")
+        whole_number("n_chains", self.n_chains, 1, MOST_CHAINS)
         generator = np.random.default_rng(seed_of(self.random_state))
         m = len(self.labels_.names)
         self.chains_ = [self._chain(generator.permutation(m).tolist()) for _ in range(self.n_chains)]

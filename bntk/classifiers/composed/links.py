@@ -250,11 +250,13 @@ class LinkMaker:
         How often each row counts, above 0.
     places : ndarray of int, optional
         Where the rows are among those that the user gave, if these are more.
+    n_given : int, optional
+        How many rows the user gave; by default these.
     """
 
     def __init__(
         self, prototype: Any, inputs: Inputs, labels: Labels, codes: Codes, weights: Floats | None = None,
-        places: NDArray[np.intp] | None = None,
+        places: NDArray[np.intp] | None = None, n_given: int | None = None,
     ) -> None:  # fmt: skip
         if weights is not None and not has_fit_parameter(prototype, "sample_weight"):
             raise TypeError(
@@ -263,6 +265,7 @@ class LinkMaker:
             )
         self.prototype, self.inputs, self.labels, self.codes = prototype, inputs, labels, codes
         self.weights, self.places = weights, places
+        self.n_given = codes.shape[1] if n_given is None else n_given
         self._features_only: dict[int, Any] = {}
         self._pairs: dict[tuple[int, int], tuple[Floats, Floats]] = {}
         self._starts = np.cumsum([0, *labels.cards])
@@ -274,7 +277,7 @@ class LinkMaker:
             return self
         inputs, codes = self.inputs.take(copies), self.codes[:, copies]
         places = copies if self.places is None else self.places[copies]
-        return LinkMaker(self.prototype, inputs, self.labels, codes, None, places)
+        return LinkMaker(self.prototype, inputs, self.labels, codes, None, places, self.n_given)
 
     def make(self, target: int, parents: Sequence[int] = ()) -> ChainLink:
         """The classifier of a class variable given X and its parents."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from bntk import _checking
 from bntk._threads import using_threads
 from bntk.classifiers.base import RowReader, _n_rows, _rows_of, sample_weights
 from bntk.classifiers.features import Features
@@ -60,6 +61,8 @@ class CountedRows(NamedTuple):
         As they were given; None where all rows count once.
     places : ndarray of int, optional
         Where they are among the rows that were given; None where all rows count.
+    n_given : int
+        The number of rows that were given.
     """
 
     X: Any
@@ -67,6 +70,7 @@ class CountedRows(NamedTuple):
     codes: Codes
     weights: Floats | None
     places: NDArray[np.intp] | None
+    n_given: int
 
 
 class MultiTargetClassifier(RowReader):
@@ -105,10 +109,10 @@ class MultiTargetClassifier(RowReader):
         labels, codes = read_labels(Y, n_rows, missing=True)
         weights = sample_weights(sample_weight, n_rows, scale=False)
         if weights is None or weights.all():
-            return CountedRows(X, labels, codes, weights, None)
+            return CountedRows(X, labels, codes, weights, None, n_rows)
         places = np.flatnonzero(weights)
         labels, codes = labels.of_rows(codes, places)
-        return CountedRows(_rows_of(X, places), labels, codes[:, places], weights[places], places)
+        return CountedRows(_rows_of(X, places), labels, codes[:, places], weights[places], places, n_rows)
 
     # ---------------------------------------------------------------- predicting
 
@@ -261,7 +265,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
         """
         self._check_options()
         with using_threads(self.n_jobs):
-            X, self.labels_, codes, weights, _ = self._counted(X, Y, sample_weight)
+            X, self.labels_, codes, weights, *_ = self._counted(X, Y, sample_weight)
             weights = None if weights is None else scaled_up(weights)
             self.classes_ = list(self.labels_.classes)
             numeric = _joint_cuts(X, self.numeric, codes, self.labels_, weights)
@@ -286,7 +290,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
         """A structure of the space; by default part by part."""
         space.check()
         rule = score_for(by_name(criterion, "criterion"), counter)
-        if search == "auto":
+        if isinstance(search, str) and search == "auto":
             evaluator = rule.evaluator(counter)
             evaluator.limit_tables(search_limit(len(counter.names)))
             return SubgraphSearch().run(evaluator, space, seed=seed_of(self.random_state))
@@ -316,10 +320,8 @@ class MultiBayesClassifier(MultiTargetClassifier):
             raise DataError("a feature is a parent of a class")
 
     def _check_options(self) -> None:
-        if self.missing not in self._ways_of_missing:
-            raise ValueError(f"missing must be one of {list(self._ways_of_missing)}, not {self.missing!r}")
-        if self.loss not in ("hamming", "subset"):
-            raise ValueError(f"loss must be 'hamming' or 'subset', not {self.loss!r}")
+        _checking.one_of("missing", self.missing, self._ways_of_missing)
+        _checking.one_of("loss", self.loss, ("hamming", "subset"))
 
     @property
     def _prior(self) -> Prior:

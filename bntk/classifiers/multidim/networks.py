@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from bntk import _checking
 from bntk.classifiers.multidim.base import MultiBayesClassifier
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
@@ -107,8 +108,7 @@ class MDBNC(MultiBayesClassifier):
     _ways_of_missing: ClassVar[tuple[str, ...]] = ("marginal", "em", "state")
 
     def _check_options(self) -> None:
-        if self.bridge not in ("all", "optional", "discard"):
-            raise ValueError(f"bridge must be 'all', 'optional' or 'discard', not {self.bridge!r}")
+        _checking.one_of("bridge", self.bridge, ("all", "optional", "discard"))
         super()._check_options()
 
     def _learn(self, counter: TableCounter, n_features: int) -> None:

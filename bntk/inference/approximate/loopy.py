@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk._threads import run_parallel, spans
 from bntk.inference.exact.program import Factor
 
@@ -37,6 +38,8 @@ Ints = NDArray[np.int64]
 Schedule = Literal["residual", "flooding", "sweeping"]
 
 SCHEDULES = ("residual", "flooding", "sweeping")
+#: More rounds are not counted.
+MOST_ROUNDS = (1 << 63) - 1
 #: Pieces that the rows are cut into, whatever the number of threads.
 PIECES = 64
 
@@ -66,14 +69,11 @@ class LoopySettings:
     schedule: Schedule = "residual"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.damping < 1:
-            raise ValueError(f"damping must be from 0 up to but not including 1, got {self.damping}")
-        if self.max_iter < 1 or not self.tolerance >= 0:
-            raise ValueError(
-                f"max_iter must be at least 1 and tolerance not negative, got {self.max_iter} and {self.tolerance}"
-            )
-        if self.schedule not in SCHEDULES:
-            raise ValueError(f"the schedule must be one of {list(SCHEDULES)}, not {self.schedule!r}")
+        if not _checking.is_number(self.damping) or not 0 <= self.damping < 1:
+            raise _checking.wrong("damping", "a number from 0 up to but not including 1", self.damping)
+        _checking.whole_number("max_iter", self.max_iter, 1, MOST_ROUNDS)
+        _checking.number("tolerance", self.tolerance, 0)
+        _checking.one_of("schedule", self.schedule, SCHEDULES)
 
     @property
     def of_kernel(self) -> tuple[int, float, int, float]:
@@ -345,7 +345,9 @@ def _numbers(logs: Floats) -> Floats:
 
 def loopy_network(network: BayesianNetwork) -> LoopyProgram:
     """The factor graph of a network's tables, kept with it."""
-    if "loopy" not in network._cache:
+    from bntk.network import a_network
+
+    if "loopy" not in a_network(network)._cache:
         families = [(*parents, node) for node, parents in enumerate(network.dag.parent_indices)]
         factors = [Factor(family, cpt.values) for family, cpt in zip(families, network.cpts, strict=True)]
         network._cache["loopy"] = LoopyProgram(factors, [variable.n_states for variable in network.variables])

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk._memory import says_what_to_do
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.data.table import Table, code_dtype
@@ -31,11 +32,13 @@ from bntk.inference.elimination.flat import FlatFamilies, flat_families, flat_ta
 from bntk.inference.engines import Floats, Ints
 from bntk.inference.evidence import Findings, Given, read_findings
 from bntk.inference.exact.program import compile_network
-from bntk.network import BayesianNetwork
+from bntk.network import BayesianNetwork, a_network
 
 _WORD = 2**64 - 1
 #: Rows among which chains look for a possible start.
 START_ROWS = 1 << 14
+#: More rows, chains or sweeps are taken for a mistake.
+MOST_ROWS = 10**12
 
 
 @says_what_to_do(choose.FEWER_DRAWS)
@@ -43,7 +46,7 @@ def sample(
     network: BayesianNetwork, n: int, seed: int = 0, given: Given | None = None, soft: Given | None = None
 ) -> Table:
     """Draw ``n`` independent rows from P(all variables | evidence), see :meth:`bntk.BayesianNetwork.sample`."""
-    findings = read_findings(network, given, soft)
+    findings = read_findings(a_network(network), given, soft)
     if not findings.vectors:
         return forward_sample(network, n, seed)
     observed = findings.observed
@@ -59,7 +62,7 @@ def forward_sample(network: BayesianNetwork, n: int, seed: int) -> Table:
     Every cell has its own random number, made from the seed, the variable's position and the row by SplitMix64:
     the rows do not depend on the number of threads, and the first rows of a longer sample are the shorter one.
     """
-    if "cumulative" not in network._cache:
+    if "cumulative" not in a_network(network)._cache:
         network._cache["cumulative"] = flat_tables(network, _cumulative)
     return _draw(network, network_families(network), network._cache["cumulative"], _topological(network), n, seed)
 
@@ -105,8 +108,8 @@ def likelihood_weighting(
     >>> found.marginal("rain").values.round(2), found.standard_error("rain").round(3)
     (array([0.3, 0.7]), array([0.004, 0.004]))
     """
-    _check_count(n, "rows to draw", 1)
-    findings = read_findings(network, given, soft)
+    n, seed = _checking.whole_number("n", n, 1, MOST_ROWS), _checking.seed(seed)
+    findings = read_findings(a_network(network), given, soft)
     found = _weighted_rows(network, findings, n, seed)
     if np.max(found.log_weights) == -math.inf:
         raise _no_possible_row(network, findings, n)
@@ -155,10 +158,10 @@ def gibbs(
     >>> found.marginal("rain").values.round(2), found.standard_error("rain").round(3)
     (array([0.29, 0.71]), array([0.007, 0.007]))
     """
-    for number, what, least in ((n, "rows", 1), (burn_in, "sweeps of burn-in", 0), (chains, "chains", 1)):
-        _check_count(number, what, least)
-    _check_count(thin, "sweeps for each row (thin)", 1)
-    findings = read_findings(network, given, soft)
+    n, chains = _checking.whole_number("n", n, 1, MOST_ROWS), _checking.whole_number("chains", chains, 1, MOST_ROWS)
+    burn_in = _checking.whole_number("burn_in", burn_in, 0, MOST_ROWS)
+    thin, seed = _checking.whole_number("thin", thin, 1, MOST_ROWS), _checking.seed(seed)
+    findings = read_findings(a_network(network), given, soft)
     length = -(-n // chains)
     codes = _room_for_rows(network, chains * length)
     _run_chains(network, findings, codes, chains, burn_in, thin, seed)
@@ -175,7 +178,7 @@ def _draw(
     """Rows drawn family by family, in the order given."""
     from bntk.inference.approximate.sampling_kernels import forward_sample as fill
 
-    _check_count(n, "rows to draw", 0)
+    n, seed = _checking.whole_number("n", n, 0, MOST_ROWS), _checking.seed(seed)
     codes = _room_for_rows(network, n)
     children = families.members[families.starts[1:] - 1]
     keys = _keys(seed, len(network.cpts))[children]
@@ -210,13 +213,6 @@ def _cumulative(matrix: Floats) -> Floats:
 def _keys(seed: int, n: int) -> NDArray[np.uint64]:
     """The start of each variable's random stream, spread by numpy's seed sequence."""
     return np.random.SeedSequence(seed & _WORD).generate_state(max(n, 1), np.uint64).astype(np.uint64)
-
-
-def _check_count(n: int, what: str, least: int) -> None:
-    if n < 0:
-        raise ValueError(f"the number of {what} must not be negative, got {n}")
-    if n < least:
-        raise ValueError(f"the number of {what} must be at least {least}, got {n}")
 
 
 # ---- likelihood weighting --------------------------------------------------------------------------------------------

@@ -22,11 +22,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bntk import _checking
+from bntk.errors import ArgumentError
 from bntk.inference import choose
 from bntk.inference.choose import MAX_ENTRIES
 from bntk.inference.engines import Codes, CountingEngine, Engine, Evidence, Floats, Ints
@@ -36,9 +38,7 @@ from bntk.inference.exact.small import SmallEngine
 from bntk.inference.exact.strided import StridedEngine
 from bntk.inference.exact.strided_rows import StridedRows, Tables, distinct_rows
 from bntk.inference.plan import Plan, plan_of
-
-if TYPE_CHECKING:
-    from bntk.network import BayesianNetwork
+from bntk.network import BayesianNetwork, a_network
 
 #: The engines by the names that :mod:`bntk.inference.choose` has for them.
 EXACT_ENGINES: dict[str, Callable[[JunctionTree, Tables], Engine]] = {"numpy": SmallEngine, "strided": StridedEngine}
@@ -420,10 +420,17 @@ def compile_network(
     must_share, max_entries
         As for :func:`compile_factors`.
     """
-    shared = tuple(sorted({tuple(sorted(scope)) for scope in must_share}))
-    programs: dict[Any, Program] = network._cache.setdefault("programs", {})
-    key = (None if targets is None else frozenset(targets), frozenset(evidence), shared)
+    programs: dict[Any, Program] = a_network(network)._cache.setdefault("programs", {})
+    if max_entries is not math.inf:
+        _checking.limit("max_entries", max_entries)
+    try:
+        shared = tuple(sorted({tuple(sorted(scope)) for scope in must_share}))
+        key = (None if targets is None else frozenset(targets), frozenset(evidence), shared)
+        hash(key)
+    except (TypeError, ValueError):
+        raise ArgumentError("targets, evidence and each of must_share must be lists of positions") from None
     if key not in programs:
+        _check_positions(network, {*(key[0] or ()), *key[1]}.union(*shared))
         scopes = [(*parents, node) for node, parents in enumerate(network.dag.parent_indices)]
         kept: Sequence[int] = range(len(scopes))
         if targets is not None:
@@ -444,6 +451,11 @@ def compile_network(
         )
     choose.refuse_too_large(programs[key].plan, max_entries)  # it may have been compiled under a higher limit
     return programs[key]
+
+
+def _check_positions(network: BayesianNetwork, positions: Iterable[Any]) -> None:
+    for position in positions:
+        _checking.whole_number("each of targets, evidence and must_share", position, 0, len(network.cpts) - 1)
 
 
 def whole_entries(network: BayesianNetwork) -> int:

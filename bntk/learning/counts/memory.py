@@ -39,7 +39,7 @@ class TableCounter(Counter):
     [array([1.5, 2. ])]
     """
 
-    def __init__(self, table: Table, weights: np.ndarray | None = None) -> None:
+    def __init__(self, table: Table, weights: ArrayLike | None = None) -> None:
         super().__init__(table.variables)
         self.table = table
         self.weights = None if weights is None else _own_weights(weights, table.n_rows)
@@ -75,9 +75,9 @@ class TableCounter(Counter):
         yield self.table, self.weights
 
 
-def _own_weights(weights: np.ndarray, n_rows: int) -> np.ndarray:
+def _own_weights(weights: ArrayLike, n_rows: int) -> np.ndarray:
     """A private copy of the weights, which later changes of the caller's array cannot reach."""
-    own = checked_weights(np.array(weights, dtype=np.float64), n_rows)
+    own = np.array(checked_weights(weights, n_rows))
     own.flags.writeable = False
     return own
 
@@ -121,7 +121,7 @@ def as_counter(
         table = as_table(
             data, variables=variables, only=only, require_rows=require_rows, reading=reading, weights=weights
         )
-        counter = TableCounter(table, None if weights is None else np.asarray(weights))
+        counter = TableCounter(table, weights)
     absent = [name for name in only or () if name not in counter._positions]
     if absent:
         raise lacking_columns(absent, counter.names)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bntk._declared import SCORES
 from bntk.data.numbers import N_BINS, Reading
-from bntk.graph.dag import DAG
+from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import Evaluator, Score, by_name
 from bntk.learning.scores.confusion import MI as MI
@@ -128,7 +128,7 @@ def score_by_node(
 
 def _evaluator(dag: DAG | str, data: Any, score: Score, reading: Reading) -> tuple[list[int], Evaluator]:
     """An evaluator that holds the structure, and the positions of its nodes among the variables of the data."""
-    dag = DAG.parse(dag) if isinstance(dag, str) else dag
+    dag = as_dag(dag)
     counter = as_counter(data, only=dag.nodes, reading=reading)
     nodes = [counter.names.index(name) for name in dag.nodes]
     return nodes, score.evaluator(counter, DAG(counter.names, dag.arcs))

@@ -145,7 +145,7 @@ class IM(ConfusionScore):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        confusion.check_alpha(self.alpha)
+        confusion.checked_alpha(self.alpha)
 
     def values(self, confusions: Floats) -> Floats:
         """-IM_alpha."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
@@ -160,8 +161,9 @@ class KernelScore(DecomposableScore):
     def terms(self, counts: ArrayLike, q: float | None = None, n: float | None = None) -> tuple[float, float]:
         """Fit and penalty of one family; the score is their difference."""
         table = _as_table(counts)
-        n = float(table.sum()) if n is None else float(n)
-        return kernels.table_terms(table, float(len(table) if q is None else q), *self._rule(n), n)
+        n = float(table.sum()) if n is None else _checking.number("n", n, 0)
+        q = float(len(table)) if q is None else _checking.number("q", q, 0, above=True)
+        return kernels.table_terms(table, q, *self._rule(n), n)
 
     def evaluate(self, batch: TableBatch, n: float) -> NDArray[np.float64]:
         """The score of each family of a batch; ``n`` is the number of rows of the data."""
@@ -357,6 +359,8 @@ class BDeuPerClass(DecomposableScore):
 
     def __post_init__(self) -> None:
         check_pseudo_count(self.alpha, "the equivalent sample size alpha of a class", positive=True)
+        if self.target is not None:
+            _checking.text("target", self.target, "the name of a variable, or None")
 
     def with_target(self, target: str) -> BDeuPerClass:
         """The same score of another class variable."""
@@ -464,7 +468,7 @@ class SB(KernelScore):
     name = "sb"
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.alpha) and self.alpha >= 1):
+        if not (_checking.is_number(self.alpha) and 1 <= self.alpha < math.inf):
             raise ValueError(
                 f"SB needs a finite alpha of at least 1, not {self.alpha!r}: below 1 the posterior of the parameters "
                 "has no mode (eq. 8 takes logarithms of N_ijk + alpha - 1)"
@@ -512,9 +516,13 @@ class QNML(KernelScore):
 
 def _as_table(counts: ArrayLike) -> NDArray[Any]:
     """Counts as an array of the shape (m, r, 1) of one of the two types that kernels are compiled for."""
-    table = np.atleast_2d(np.asarray(counts))
+    numbers = _checking.numbers("counts", counts, "a table of numbers")
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        raise _checking.wrong("counts", "finite numbers from 0", counts)
+    whole = np.asarray(counts).dtype.kind in "biu"
+    table = np.atleast_2d(np.asarray(counts) if whole else numbers)
     if table.ndim != 2 or table.shape[1] == 0:
-        raise ValueError(f"counts must have the shape (configurations, states), not {np.shape(counts)}")
+        raise ValueError(f"counts must have the shape (configurations, states), not {numbers.shape}")
     kind = np.float64 if table.dtype.kind == "f" else np.int64
     return np.array(table, dtype=kind, order="C")[:, :, None]  # a copy: kernels would be compiled anew for a view
 
@@ -524,5 +532,4 @@ def _half_log(n: float) -> float:
 
 
 def _check_missing(missing: str) -> None:
-    if missing not in ("available", "average"):
-        raise ValueError(f"missing={missing!r} is not known; the choices are 'available' and 'average'")
+    _checking.one_of("missing", missing, ("available", "average"))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from bntk import _checking
 from bntk.data.numbers import Reading
 from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import by_name
@@ -86,7 +87,9 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
     rule = by_name(score)
     if not isinstance(rule, DecomposableScore):
         raise TypeError(f"only scores that are sums over families can be explained by family, not {rule!r}")
-    chosen = (parents,) if isinstance(parents, str) else tuple(parents)
+    chosen = tuple(_checking.names("parents", parents, "names of variables"))
+    for name in (child, *chosen):
+        _checking.text("child and each of parents", name, "the name of a variable")
     counter = as_counter(data, only=[*chosen, child], reading=Reading())
     (table,) = counter.compact([(*chosen, child)])
     n = counter.total_weight

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.data.weights import copies_of
 from bntk.errors import DataError
 from bntk.learning.counts import TableCounter
@@ -103,12 +104,9 @@ class FoldNumbers(tuple[tuple[int, ...], ...]):
 
 def check_folds(folds: Any, repeats: int) -> tuple[int | str | FoldNumbers, int]:
     """``folds`` and ``repeats`` as scores keep them; an array of fold numbers says how many repeats there are."""
-    if not isinstance(repeats, (int, np.integer)) or repeats < 1:
-        raise ValueError(f"repeats must be a whole number from 1, not {repeats!r}")
-    if isinstance(folds, (int, np.integer)) and not isinstance(folds, bool):
-        if folds < 2:
-            raise ValueError(f"folds must be at least 2, not {folds}")
-        return int(folds), int(repeats)
+    repeats = _checking.whole_number("repeats", repeats, least=1)
+    if _checking.is_whole(folds):
+        return _checking.whole_number("folds", folds, least=2), repeats
     if isinstance(folds, str) and folds == "loo":
         if repeats != 1:
             raise ValueError(
@@ -124,7 +122,10 @@ def check_folds(folds: Any, repeats: int) -> tuple[int | str | FoldNumbers, int]
 
 
 def _fold_array(folds: ArrayLike) -> NDArray[Any]:
-    numbers = np.asarray(folds)
+    try:
+        numbers = np.asarray(folds)
+    except ValueError:  # rows of different lengths
+        numbers = np.empty(0)
     if numbers.ndim not in (1, 2) or numbers.size == 0 or numbers.dtype.kind not in "iu":
         raise ValueError(
             'folds must be a whole number from 2, "loo", or an array of the shape (rows,) or (repeats, rows) with '

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter
 from bntk.learning.scores import leaving_out
@@ -78,13 +79,14 @@ class PredictiveScore(Score):
 
     def __post_init__(self) -> None:
         given = getattr(self, self._pseudo_count_field)
-        if not (isinstance(given, (int, float, np.number)) and LEAST_ALPHA <= given <= MOST_ALPHA):
+        if not (_checking.is_number(given) and LEAST_ALPHA <= given <= MOST_ALPHA):
             raise ValueError(
                 f"{self._pseudo_count_field} must be a number above 0 (from {LEAST_ALPHA:g} to {MOST_ALPHA:g}), not "
                 f"{given!r}: a prediction must not be impossible because some rows were left out"
             )
-        if self.missing not in get_args(Missing):
-            raise ValueError(f"missing={self.missing!r} is not known; the choices are 'approximate' and 'exact'")
+        _checking.one_of("missing", self.missing, get_args(Missing))
+        if self.target is not None:
+            _checking.text("target", self.target, "the name of a variable, or None")
 
     @property
     def pseudo_count(self) -> float:
@@ -193,6 +195,10 @@ class LC(PredictiveScore):
     missing: Missing = field(default="approximate", kw_only=True)
     name = "lc"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checking.optional_whole_number("shuffle", self.shuffle, least=0)
+
     @property
     def divides_rows(self) -> bool:
         """Each row is predicted from those before it."""
@@ -212,6 +218,7 @@ class FoldScore(PredictiveScore):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _checking.whole_number("seed", self.seed, least=0)
         folds, repeats = leaving_out.check_folds(self.folds, self.repeats)
         object.__setattr__(self, "folds", folds)
         object.__setattr__(self, "repeats", repeats)

@@ -45,7 +45,9 @@ def by_name(name: str) -> Search:
     >>> by_name("tabu").max_tabu
     10
     """
-    if name not in NAMES:
+    if isinstance(name, Search):
+        return name
+    if not isinstance(name, str) or name not in NAMES:
         raise ValueError(
             f"search={name!r} is not known; the choices are {', '.join(NAMES)}, for bntk.learn also auto, or a search "
             "object such as Tabu(restarts=5)"

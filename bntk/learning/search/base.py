@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bntk import _checking
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 
@@ -13,6 +15,29 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bntk.learning.space import Space
+
+
+#: Checks of options that several searches have: how long, from how many starts, with how many parents.
+STEPS = partial(_checking.optional_whole_number, least=0, most=_checking.MOST)
+COUNT = partial(_checking.whole_number, least=0, most=_checking.MOST)
+POSITIVE = partial(_checking.whole_number, least=1, most=_checking.MOST)
+OPTIONS: dict[str, _checking.Check] = {
+    "max_iter": STEPS,
+    "max_parents": STEPS,
+    "time_budget": partial(_checking.optional_number, least=0),
+    "restarts": COUNT,
+    "perturb": COUNT,
+    "tolerance": partial(_checking.number, least=0),
+    "epsilon": partial(_checking.number, least=0),
+    "tabu": COUNT,
+    "max_tabu": COUNT,
+    "both_directions": _checking.flag,
+}
+
+
+def check_options(search: object, **checks: _checking.Check) -> None:
+    """Check the options of a search: those of :data:`OPTIONS` that it has, and its own."""
+    _checking.fields(search, {name: OPTIONS[name] for name in vars(search) if name in OPTIONS} | checks)
 
 
 @dataclass(frozen=True)

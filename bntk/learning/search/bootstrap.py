@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk._progress import progress_bar
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import as_table
@@ -222,8 +223,9 @@ def bootstrap_strengths(
     >>> found.averaged().cpdag() == truth.dag.cpdag()
     True
     """
-    if n < 1:
-        raise ValueError(f"the number of resamples must be at least 1, not {n}")
+    n, seed = _checking.whole_number("n", n, 1, _checking.MOST), _checking.whole_number("seed", seed, least=0)
+    _checking.flag("cpdag", cpdag)
+    _checking.flag("progress", progress)
     reading = Reading(numeric, n_bins, identifiers if space is None else "keep")
     table = as_table(data, variables=variables, require_rows=True, reading=reading)
     resamples: Iterable[NDArray[np.float64]] = (row_weights(table.n_rows, seed, k) for k in range(n))

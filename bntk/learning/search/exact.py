@@ -25,17 +25,19 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk._threads import run_parallel
 from bntk.errors import TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import kernels
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.order import climb_from
 from bntk.learning.search.parent_sets import (
     MAX_SETS,
@@ -100,6 +102,10 @@ class Exact(Search):
     max_sets: int = MAX_SETS
     time_budget: float | None = None
 
+    def __post_init__(self) -> None:
+        positive = partial(_checking.number, least=0, finite=False)
+        check_options(self, max_memory=positive, max_sets=COUNT)
+
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
@@ -146,6 +152,8 @@ class Exact(Search):
     @staticmethod
     def gigabytes(n: int, rank_bytes: int = 2) -> float:
         """Memory for ``n`` variables: a rank for each child and set of others, and a score for each set."""
+        n = _checking.whole_number("n", n, 0, 1000)
+        rank_bytes = _checking.whole_number("rank_bytes", rank_bytes, 1, 8)
         return (rank_bytes * n * 2 ** max(0, n - 1) + 8 * 2**n) / 1e9
 
 

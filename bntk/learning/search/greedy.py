@@ -23,7 +23,7 @@ from bntk.graph.dag import DAG
 from bntk.learning.moves import REVERSE, Move
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import kernels
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import Search, SearchResult, Step, check_options
 
 if TYPE_CHECKING:
     from bntk.learning.space import Space
@@ -72,6 +72,9 @@ class HillClimbing(Search):
     restarts: int = 0
     perturb: int = 10
     tolerance: float = 1e-10
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False

@@ -20,7 +20,7 @@ from bntk.learning.counts import Counter, PairTables
 from bntk.learning.information import mutual_information
 from bntk.learning.scores import LogLikelihood
 from bntk.learning.scores.base import Evaluator, margins, pair_batch, single_batch
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.stepwise import class_and_features
 
 if TYPE_CHECKING:
@@ -134,6 +134,9 @@ class KDependence(Search):
     name = "kdb"
     aliases = ("sahami",)
     k: int = 2
+
+    def __post_init__(self) -> None:
+        check_options(self, k=COUNT)
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False

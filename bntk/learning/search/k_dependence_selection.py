@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk._threads import run_parallel
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 from bntk.learning.search import k_dependence_kernels as kernels
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.k_dependence import feature_information, k_dependence, structure
 from bntk.learning.search.stepwise import class_and_features
 
@@ -55,8 +56,8 @@ class SelectiveKDependence(Search):
     loss: str = "rmse"
 
     def __post_init__(self) -> None:
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss={self.loss!r} is not known; the choices are {', '.join(LOSSES)}")
+        check_options(self, max_k=COUNT)
+        _checking.one_of("loss", self.loss, LOSSES)
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False

@@ -30,13 +30,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk._progress import progress_bar
 from bntk._threads import run_parallel
 from bntk.errors import GraphError, SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import kernels
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.greedy import HillClimbing
 from bntk.learning.search.parent_sets import (
     MAX_CANDIDATES,
@@ -91,6 +92,12 @@ class K2Search(Search):
     order: Sequence[str] | None = None
     max_parents: int | None = None
     time_budget: float | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.order is not None:
+            named = _checking.several("order", self.order, "names of variables")
+            object.__setattr__(self, "order", tuple(_checking.text("each of order", name) for name in named))
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
@@ -192,6 +199,9 @@ class OrderSearch(Search):
     max_iter: int | None = None
     strength: int = 6
     time_budget: float | None = None
+
+    def __post_init__(self) -> None:
+        check_options(self, candidates=COUNT, patience=COUNT, strength=COUNT)
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False

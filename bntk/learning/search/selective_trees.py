@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
@@ -125,8 +126,9 @@ class SelectiveTrees(StepwiseSearch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.candidates is not None and self.candidates < 1:
-            raise ValueError(f"candidates is how many features are tried at a step, at least 1; got {self.candidates}")
+        _checking.optional_whole_number("candidates", self.candidates, least=1)
+        if self.weights is not None:
+            by_name(self.weights, "weights")
 
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
         if start is not None:

@@ -17,7 +17,7 @@ from bntk._progress import progress_bar
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import Search, SearchResult, Step, check_options
 
 if TYPE_CHECKING:
     from bntk.learning.space import Space
@@ -69,8 +69,7 @@ class StepwiseSearch(Search):
     time_budget: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.epsilon >= 0:
-            raise ValueError(f"epsilon is the least gain of a step, 0 or more; got {self.epsilon!r}")
+        check_options(self)
 
     @abstractmethod
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:

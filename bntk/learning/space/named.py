@@ -34,8 +34,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bntk import _checking
 from bntk.errors import SpaceError
-from bntk.graph.undirected import unknown_node
+from bntk.graph.undirected import checked_nodes, unknown_node
 from bntk.learning.space import Group, Link, Space
 
 __all__ = [
@@ -99,8 +100,8 @@ def general(
     **constraints
         Those of :class:`bntk.Space`: ``required``, ``forbidden``, ``tiers``, ``arc_weights``.
     """
-    names = tuple(nodes)
-    if target not in names:
+    names = checked_nodes(nodes)
+    if not isinstance(target, str) or target not in names:
         raise unknown_node(target, names, " (the class)")
     return Space(names, max_parents=max_parents, **constraints)
 
@@ -120,7 +121,7 @@ def tree(nodes: Iterable[str], root: str | None = None) -> Space:
     >>> print(tree(["A", "B", "C"], root="B").start())
     A <- B -> C
     """
-    names = tuple(nodes)
+    names = checked_nodes(nodes)
     return Space(names, groups=[Group(names, "tree", root=root)])
 
 
@@ -132,7 +133,7 @@ def forest(nodes: Iterable[str]) -> Space:
     nodes : iterable of str
         Names of the variables.
     """
-    names = tuple(nodes)
+    names = checked_nodes(nodes)
     return Space(names, groups=[Group(names, "forest")])
 
 
@@ -148,7 +149,7 @@ def polytree(nodes: Iterable[str], max_parents: int | Mapping[str, int] | None =
     max_parents : int or mapping of node to int, optional
         The largest number of parents.
     """
-    names = tuple(nodes)
+    names = checked_nodes(nodes)
     return Space(names, groups=[Group(names, "polytree")], max_parents=max_parents)
 
 
@@ -190,8 +191,7 @@ def augmented(
     >>> augmented(["x1", "x2", "x3"], "y", "polytree", "optional")
     <Space of 4 nodes: polytree over x1, x2, x3; optional arcs from y to x1, x2, x3>
     """
-    names = tuple(features)
-    _refuse_common(names, (target,))
+    names, (target,) = _checked(features, [target])
     groups, links = [Group(names, shape, k=k, root=root)], [Link((target,), names, class_arcs)]
     if max_parents is None and class_arcs != "none":  # a link into a group cannot contradict its shape
         return Space._of_rules((*names, target), groups, links)
@@ -428,8 +428,7 @@ def mdbnc(
     <Space of 4 nodes: DAG over y1, y2; empty graph over x1, x2;
     optional arcs from y1, y2 to x1, x2, at most 1 into each>
     """
-    inputs, outputs = tuple(features), tuple(targets)
-    _refuse_common(inputs, outputs)
+    inputs, outputs = _checked(features, targets)
     return Space(
         (*inputs, *outputs),
         groups=[
@@ -461,10 +460,18 @@ def multi_one_dependence(features: Iterable[str], targets: Sequence[str], superp
     features (Antonucci, Corani, Mauá, Gabaglio: An ensemble of Bayesian networks for multilabel classification, IJCAI
     2013).
     """
+    superparent = _checking.text("superparent", superparent, "one of the targets", SpaceError)
     return mdbnc(features, targets, class_shape="star", feature_shape="empty", class_root=superparent)
 
 
-def _refuse_common(features: Sequence[str], targets: Sequence[str]) -> None:
-    both = [name for name in targets if name in features]
+def _checked(features: Iterable[str], targets: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the features and of the class variables; none may be both."""
+    inputs = tuple(_checking.several("features", features, "names", SpaceError))
+    outputs = tuple(_checking.several("targets", targets, "names", SpaceError))
+    for name in (*inputs, *outputs):
+        if not isinstance(name, str) or not name.strip():
+            raise SpaceError(f"a variable is named by a string that is not blank; got {_checking.shown(name)}")
+    both = [name for name in outputs if name in {*inputs}]
     if both:
         raise SpaceError(f"a variable is either a feature or a class, not both: {', '.join(map(repr, both))}")
+    return inputs, outputs

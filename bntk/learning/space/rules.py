@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk.errors import SpaceError
 
 if TYPE_CHECKING:
@@ -64,15 +65,15 @@ class Group:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", _distinct(self.nodes, "a group"))
-        if self.shape not in SHAPES:
+        if not isinstance(self.shape, str) or self.shape not in SHAPES:
             raise SpaceError(f"there is no shape {self.shape!r}; the shapes are {', '.join(SHAPES)}")
         if (self.shape == "kdb") != (self.k is not None):
             raise SpaceError(f"k is for the shape 'kdb' and only for it; got the shape {self.shape!r} with k={self.k}")
-        if self.k is not None and self.k < 0:
-            raise SpaceError(f"k is the largest number of parents in the group, so not negative; got {self.k}")
+        if self.k is not None and (not _checking.is_whole(self.k) or self.k < 0):
+            raise SpaceError(f"k is the largest number of parents in the group, so not negative; got {self.k!r}")
         if self.root is not None and self.shape not in ("tree", "star"):
             raise SpaceError(f"only a tree or a star has a chosen root, not the shape {self.shape!r}")
-        if self.root is not None and self.root not in self.nodes:
+        if self.root is not None and (not isinstance(self.root, str) or self.root not in self.nodes):
             raise SpaceError(f"the root {self.root!r} is not in its group ({listed(self.nodes)})")
 
     @property
@@ -123,13 +124,13 @@ class Link:
     def __post_init__(self) -> None:
         object.__setattr__(self, "tails", _distinct(self.tails, "the tails of a link"))
         object.__setattr__(self, "heads", _distinct(self.heads, "the heads of a link"))
-        if self.mode not in MODES:
+        if not isinstance(self.mode, str) or self.mode not in MODES:
             raise SpaceError(f"there is no link mode {self.mode!r}; the modes are {', '.join(MODES)}")
         both = [name for name in self.tails if name in set(self.heads)]
         if both:
             raise SpaceError(f"a node cannot be both tail and head of a link: {listed(both)}")
-        if self.max_parents is not None and self.max_parents < 0:
-            raise SpaceError(f"max_parents of a link is a number of tails, so not negative; got {self.max_parents}")
+        if self.max_parents is not None and (not _checking.is_whole(self.max_parents) or self.max_parents < 0):
+            raise SpaceError(f"max_parents of a link is a number of tails, so not negative; got {self.max_parents!r}")
 
     def __str__(self) -> str:
         word = {"all": "all", "optional": "optional", "discard": "discarding", "none": "no"}[self.mode]
@@ -179,9 +180,9 @@ def listed(names: Iterable[str], most: int = 6) -> str:
 
 
 def _distinct(names: Iterable[str], where: str) -> tuple[str, ...]:
-    if isinstance(names, str):
-        raise SpaceError(f"{where} must be a list of names, not the single string {names!r}")
-    names = tuple(names)
+    names = tuple(_checking.several(where, names, "names", SpaceError))
+    for name in names:
+        _checking.text(f"each node of {where}", name, "a name", SpaceError)
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise SpaceError(f"{where} must be distinct nodes; given more than once: {listed(repeated)}")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import NamedNodes, checked_nodes, checked_pair, unknown_node
@@ -94,10 +95,14 @@ class Space(NamedNodes):
         free: bool = True,
         arc_weights: Mapping[Arc, float] | None = None,
     ) -> None:
-        self._fill(nodes=checked_nodes(nodes), groups=tuple(groups), links=tuple(links), free=bool(free))
-        self._fill(required=self._sorted_arcs(required), forbidden=self._sorted_arcs(forbidden))
-        self._fill(tiers=tuple(tuple(tier) for tier in tiers))
-        self._fill(_limits=self._checked_limits(max_parents), _weights=self._checked_weights(arc_weights or {}))
+        self._fill(nodes=checked_nodes(nodes), free=_checking.flag("free", free))
+        self._fill(groups=_rules("groups", groups, Group), links=_rules("links", links, Link))
+        self._fill(required=self._sorted_arcs(required, "required"))
+        self._fill(forbidden=self._sorted_arcs(forbidden, "forbidden"))
+        listed_tiers = _checking.several("tiers", tiers, "lists of names", SpaceError)
+        self._fill(tiers=tuple(tuple(_checking.several("each tier", tier, error=SpaceError)) for tier in listed_tiers))
+        weights = {} if arc_weights is None else arc_weights
+        self._fill(_limits=self._checked_limits(max_parents), _weights=self._checked_weights(weights))
         self._refuse_unknown_names()
         refuse_contradictions(self)
 
@@ -123,8 +128,9 @@ class Space(NamedNodes):
 
     # What the constructor is given
 
-    def _sorted_arcs(self, arcs: Iterable[Sequence[str]]) -> tuple[Arc, ...]:
-        pairs = {checked_pair(arc, self._positions, "arc") for arc in arcs}
+    def _sorted_arcs(self, arcs: Iterable[Sequence[str]], argument: str) -> tuple[Arc, ...]:
+        given = _checking.several(argument, arcs, "arcs (from, to)", SpaceError)
+        pairs = {checked_pair(arc, self._positions, "arc") for arc in given}
         return tuple((self.nodes[tail], self.nodes[head]) for tail, head in sorted(pairs))
 
     def _checked_limits(self, max_parents: int | Mapping[str, int] | None) -> tuple[int, ...]:
@@ -135,18 +141,20 @@ class Space(NamedNodes):
         else:
             limits = [most if max_parents is None else max_parents] * self.n_nodes
         for name, limit in zip(self.nodes, limits):
-            if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit < 0:
+            if not _checking.is_whole(limit) or limit < 0:
                 raise SpaceError(f"max_parents is a number of parents, 0 or more; got {limit!r} for {name}")
         return tuple([min(int(limit), most) for limit in limits])
 
     def _checked_weights(self, weights: Mapping[Arc, float]) -> tuple[tuple[Arc, float], ...]:
+        _checking.mapping("arc_weights", weights, "{(from, to): number}", SpaceError)
+        sorted_arcs = self._sorted_arcs(weights, "arc_weights")
         for (tail, head), weight in weights.items():
-            if not math.isfinite(weight):
+            if not _checking.is_number(weight) or math.isinf(weight):
                 raise SpaceError(
-                    f"the weight of {tail} -> {head} is {weight}, but weights are finite;"
+                    f"the weight of {tail} -> {head} is {_checking.shown(weight)}, but weights are finite numbers;"
                     " required and forbidden arcs say what is certain"
                 )
-        return tuple((arc, float(weights[arc])) for arc in self._sorted_arcs(weights))
+        return tuple((arc, float(weights[arc])) for arc in sorted_arcs)
 
     def _refuse_unknown_names(self) -> None:
         named = [(str(group), group.nodes) for group in self.groups]
@@ -154,7 +162,7 @@ class Space(NamedNodes):
         named += [(f"tier {place}", tier) for place, tier in enumerate(self.tiers, 1)]
         for rule, names in named:
             for name in names:
-                if name not in self._positions:
+                if not isinstance(name, str) or name not in self._positions:
                     raise unknown_node(name, self.nodes, f" ({rule})")
         tiered = Counter(name for tier in self.tiers for name in tier)
         repeated = [name for name, times in tiered.items() if times > 1]
@@ -254,6 +262,7 @@ class Space(NamedNodes):
         dag : DAG
             Over the nodes of the space, in any order.
         """
+        _checking.instance("dag", dag, DAG, error=SpaceError)
         if set(dag.nodes) != set(self.nodes):
             raise SpaceError(
                 f"the structure is over {listed(dag.nodes)}, but the space is over {listed(self.nodes)};"
@@ -263,7 +272,7 @@ class Space(NamedNodes):
 
     def allows(self, dag: DAG) -> bool:
         """True when a structure is legal."""
-        if dag.nodes == self.nodes:  # most structures fail here, without a sentence being made
+        if isinstance(dag, DAG) and dag.nodes == self.nodes:  # most structures fail here, without a sentence being made
             arcs = dag.adjacency()
             if (arcs & ~self.allowed).any() or (self.required_matrix & ~arcs).any():
                 return False
@@ -383,6 +392,11 @@ class Space(NamedNodes):
             + (f" of {listed(names)}" if len(names) < self.n_nodes else "")
             for limit, names in sorted(by_limit.items())
         ]
+
+
+def _rules(argument: str, rules: Iterable[Any], kind: type[Any]) -> tuple[Any, ...]:
+    given = _checking.several(argument, rules, f"{kind.__name__} objects", SpaceError)
+    return tuple(_checking.instance(f"each of {argument}", rule, kind, error=SpaceError) for rule in given)
 
 
 def _joint_freedom(a: Space, b: Space) -> tuple[bool, list[Arc]]:
