@@ -22,6 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from bntk._declared import CLASSIFIERS
 from bntk._documenting import complete_docstring
+from bntk._interrupts import raising_interrupts
 from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
 from bntk.classifiers.features import ClassColumn, Features, Rows
@@ -639,7 +640,9 @@ class NetworkClassifier(BayesClassifier):
         self.search_ = self._structure(counter)
         # EM is only for what it can change.
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
-        self._hold(fit(self.search_.dag, counter, self._prior, missing=missing))
+        with raising_interrupts(self.search_.interrupted):  # a second one always raises
+            network = fit(self.search_.dag, counter, self._prior, missing=missing)
+        self._hold(network)
 
     def _learn_rows(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
         if codes.max(initial=0) < len(self.classes_):
@@ -647,7 +650,8 @@ class NetworkClassifier(BayesClassifier):
             return
         table, continuous = self._counter(rows, codes, weights).table, self.features_.continuous
         unlabelled = UnlabelledRows(table, rows.numbers, weights, continuous, self._prior, self._given_class_prior())
-        self.search_, learned = unlabelled.learn(self._structure, self._seed)
+        with raising_interrupts():  # EM, a search, and EM again
+            self.search_, learned = unlabelled.learn(self._structure, self._seed)
         self._hold(learned.network)
         self.densities_ = learned.densities
 

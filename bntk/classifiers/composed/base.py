@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._interrupts import raising_interrupts
 from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, _n_rows
 from bntk.classifiers.composed.inputs import Floats, Inputs, read_inputs
@@ -75,7 +76,7 @@ class ComposedClassifier(MultiTargetClassifier):
             A class variable may have any number of labels. Where a label is missing, the row does not count for that
             class variable; nor, if the estimator refuses missing values, for those that take it as a feature.
         """
-        with using_threads(self.n_jobs):
+        with using_threads(self.n_jobs), raising_interrupts():
             X = self._checked_rows(X, reset=True)
             if Y is None:
                 raise ValueError(f"{type(self).__name__} requires Y to be passed, but the target Y is None")

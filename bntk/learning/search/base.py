@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from bntk.learning.space import Space
 
+#: What an interrupted search gives.
+BEST_STRUCTURE = "the best structure so far"
+
 
 @dataclass(frozen=True)
 class Step:
@@ -87,7 +90,10 @@ class Search(ABC):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; the same seed gives the same result. An interrupt (Ctrl-C) returns the best structure so far.
+        """Search; the same seed gives the same result.
+
+        Ctrl-C ends the search, which returns the best structure so far, with a warning; but not in a loop over searches
+        or fits, nor the second time, where it raises ``KeyboardInterrupt``.
 
         Parameters
         ----------

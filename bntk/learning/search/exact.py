@@ -30,12 +30,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._interrupts import BestSoFar
 from bntk._threads import run_parallel
 from bntk.errors import TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import kernels
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import BEST_STRUCTURE, Search, SearchResult, Step
 from bntk.learning.search.order import climb_from
 from bntk.learning.search.parent_sets import (
     MAX_SETS,
@@ -112,13 +113,11 @@ class Exact(Search):
         first = space.start() if start is None else start.reorder(space.nodes)
         trace = [_step("start", families, first.parent_indices, began)]
         found, finder = None, None
-        try:
+        with BestSoFar(BEST_STRUCTURE):
             finder = ParentSetFinder(families, space, max_parents=self.max_parents, max_sets=self.max_sets)
             finder.run(deadline, progress)
             if finder.complete:
                 found = self._solve(finder.results(), deadline)
-        except KeyboardInterrupt:
-            pass
         parents = found if found is not None else _climb(families, space, first, finder, seed)
         trace.append(_step("best of all" if found is not None else "best so far", families, parents, began))
         exact = self.max_parents is None or bool((space.parent_limits <= self.max_parents).all())
