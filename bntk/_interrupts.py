@@ -83,24 +83,30 @@ class BestSoFar:
         return self._outer._first is not None
 
     def __enter__(self) -> Self:
-        outer = _outermost.get()
-        if outer is not None:
+        outer, frames = _outermost.get(), _frames()
+        self._place = len(frames) - 1, frames[1].f_code
+        if outer is not None and outer._is_under_way(frames):
             self._outer = outer
         if not _raising.get():
             self._refuse_to_go_on()
-        self._token = _outermost.set(self._outer)
+        _outermost.set(self._outer)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        _outermost.reset(self._token)
+        _outermost.set(None if self._outer is self else self._outer)
         caught = isinstance(error, KeyboardInterrupt) and self._catches(error)
         if caught:
             self._outer._first = error
         if self._outer is self and self.interrupted and (caught or error is None):
             _tell(self._what)
         return caught
+
+    def _is_under_way(self, frames: list[FrameType]) -> bool:
+        """Whether its block is among those that call; an interrupt may have come as the block was left."""
+        depth, code = self._place
+        return depth < len(frames) - 1 and frames[-depth].f_code is code
 
     def _refuse_to_go_on(self) -> None:
         """Raise the interrupt that ended an inner search before, or a search that was called from the same place."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk._threads import n_threads, run_parallel, spans
+from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.data.table import Table, code_dtype
 from bntk.errors import DataError, ImpossibleEvidence
 from bntk.inference import choose
@@ -35,6 +35,8 @@ from bntk.network import BayesianNetwork
 _WORD = 2**64 - 1
 #: Rows among which chains look for a possible start.
 START_ROWS = 1 << 14
+#: Cells that a chain draws at a time.
+CELLS_A_TURN = 1 << 20
 
 
 def sample(
@@ -179,7 +181,7 @@ def _draw(
     def work(span: tuple[int, int]) -> None:
         fill(codes, order, *families, cumulative, keys, *span)
 
-    run_parallel(work, spans(n, n_threads(), multiple=4096))
+    run_parallel(work, spans(n, pieces_for(n * len(order), n_threads()), multiple=4096))
     return Table.from_codes(codes, network.variables)
 
 
@@ -301,12 +303,15 @@ def _run_chains(
     fixed = (free, *flat, flat_tables(network, np.asarray))
     around = (near_start, near, state_start, likelihood, _keys(seed + 1, flat.cards.size))
     length = codes.shape[1] // chains
+    states = np.ascontiguousarray(starts.T)
+    turn = max(1, CELLS_A_TURN // max(1, free.size))
+    for first in range(0, burn_in + length * thin, turn):
+        sweeps = (first, min(first + turn, burn_in + length * thin))
 
-    def work(chain: int) -> None:
-        rows = (chain * length, (chain + 1) * length)
-        gibbs_chain(starts[:, chain].copy(), *fixed, *around, chain, burn_in, thin, codes, *rows)
+        def work(chain: int, sweeps: tuple[int, int] = sweeps) -> None:
+            gibbs_chain(states[chain], *fixed, *around, chain, burn_in, thin, codes, chain * length, *sweeps)
 
-    run_parallel(work, range(chains))
+        run_parallel(work, range(chains))
 
 
 def _chain_starts(network: BayesianNetwork, findings: Findings, chains: int, seed: int) -> Ints:

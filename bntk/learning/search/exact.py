@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._interrupts import BestSoFar
-from bntk._threads import run_parallel
+from bntk._threads import run_parallel, stop_if_over
 from bntk.errors import TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
@@ -54,8 +54,10 @@ Parents = Sequence[tuple[int, ...]]
 
 _log = logging.getLogger(__name__)
 
-# The sets are cut into 64 spans by their six highest elements. Spans with equally many of these do not need each other.
+# The sets are cut into 64 spans by their six highest elements, or more where spans were long. Spans with equally many of these do not need each other.
 _SPAN_BITS = 6
+# So many sets are worked on at a time, 2 to this power: their ranks stay in the cache, and Ctrl-C is answered soon.
+_CHUNK_BITS = 18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,12 +186,19 @@ def _fill_ranks(sets: ParentSets, ranks: NDArray[np.unsignedinteger]) -> None:
         masks |= (sets.masks >> np.uint64(bit) & np.uint64(1)).astype(np.int64) << place
     ranks.fill(np.iinfo(ranks.dtype).max)
     ranks[masks] = np.arange(len(sets))
-    kernels.lower_to_subsets(ranks)
+    n = len(ranks).bit_length() - 1
+    low = min(n, _CHUNK_BITS)
+    for begin in range(0, len(ranks), 1 << low):  # sets that differ in the first few elements only are near each other
+        stop_if_over()
+        kernels.lower_to_subsets(ranks[begin : begin + (1 << low)], 0, low)
+    for bit in range(low, n):
+        stop_if_over()
+        kernels.lower_to_subsets(ranks, bit, bit + 1)
 
 
 def _layers(n: int) -> Iterator[list[tuple[int, int]]]:
     """Spans of sets that can be worked on side by side, layer after layer."""
-    high = min(n, _SPAN_BITS)
+    high = max(min(n, _SPAN_BITS), n - _CHUNK_BITS)
     size = 1 << (n - high)
     for level in range(high + 1):
         yield [(top * size, (top + 1) * size) for top in range(1 << high) if top.bit_count() == level]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._interrupts import BestSoFar
-from bntk._threads import run_parallel
+from bntk._threads import run_parallel, stop_if_over
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
@@ -91,6 +91,7 @@ class SelectiveKDependence(Search):
         terms = evaluator.term(target, ())
         scores = np.zeros_like(terms)
         for n in range(len(families) + 1):
+            stop_if_over()
             if n:
                 child, parents = families[n - 1]
                 terms = evaluator.term(child, (target, *parents[:k]))
