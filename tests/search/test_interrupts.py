@@ -90,21 +90,27 @@ def test_nested_searches_warn_once() -> None:
 
 
 def test_a_second_interrupt_always_raises() -> None:
-    with interrupting(*CLIMBS, at=3), pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
-        warnings.simplefilter("ignore", InterruptedWarning)
+    def twice() -> None:
         with BestSoFar("all"):
             learn_structure(ROWS, "bic", search="hc")
             raise KeyboardInterrupt
 
+    with interrupting(*CLIMBS, at=3), pytest.raises(KeyboardInterrupt):
+        twice()
+
 
 def test_no_search_begins_after_one_that_was_cut_off_within_another() -> None:
     begun = []
-    with interrupting(*CLIMBS, at=2), pytest.warns(InterruptedWarning, match="the outer one"):
+
+    def several() -> bool:
         with BestSoFar("the outer one") as so_far:
             for number in range(5):
                 learn_structure(ROWS, "bic", search="hc")
                 begun.append(number)
-    assert so_far.interrupted
+        return so_far.interrupted
+
+    with interrupting(*CLIMBS, at=2), pytest.warns(InterruptedWarning, match="the outer one"):
+        assert several()
     assert begun == [0]
 
 
@@ -156,7 +162,7 @@ LOOPS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("at", [2, 4])
+@pytest.mark.parametrize("at", [1, 2])
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_loop_over_fits_raises(loop: str, at: int) -> None:
     with interrupting(*CLIMBS, at=at) as calls, pytest.raises(KeyboardInterrupt):
@@ -173,9 +179,13 @@ def test_the_last_fit_of_a_loop_raises_as_well() -> None:
 
 def test_a_loop_of_the_user_goes_on_to_no_other_search() -> None:
     found = []
-    with interrupting(*CLIMBS, at=3), pytest.warns(InterruptedWarning), pytest.raises(KeyboardInterrupt):
+
+    def loop() -> None:
         for seed in range(3):
             found.append(bntk.learn(ROWS, "bic", search="hc", seed=seed))  # noqa: PERF401
+
+    with interrupting(*CLIMBS, at=3), pytest.warns(InterruptedWarning), pytest.raises(KeyboardInterrupt):
+        loop()
     assert [network.report.interrupted for network in found] == [True]
 
 
@@ -198,8 +208,8 @@ def test_another_search_after_one_that_was_cut_off_is_as_ever() -> None:
 def test_the_same_line_at_a_prompt_is_no_loop() -> None:
     line = "found = learn_structure(ROWS, 'bic', search='hc')"
     for _ in range(2):
+        typed: dict[str, Any] = {"__name__": "__main__", "learn_structure": learn_structure, "ROWS": ROWS}
         with interrupting(*CLIMBS, at=3), pytest.warns(InterruptedWarning):
-            typed: dict[str, Any] = {"__name__": "__main__", "learn_structure": learn_structure, "ROWS": ROWS}
             exec(compile(line, "<stdin>", "single"), typed)
         assert typed["found"].interrupted
 
@@ -263,7 +273,7 @@ SEARCHES: dict[str, tuple[Any, Any, Space]] = {
     "tree": (SpanningTree(), BIC(), bntk.spaces.tree(ROWS.names)),
     "star": (BestStar(), LOO("dysp"), space_of("spode")),
     "kdb": (KDependence(1), BIC(), space_of("kdb", k=1)),
-    "skdb": (SelectiveKDependence(2), LOO("dysp"), space_of("kdb", k=2)),
+    "skdb": (SelectiveKDependence(2), LOO("dysp"), space_of("augmented", shape="kdb", class_arcs="discard", k=2)),
     "stan": (SelectiveTrees(), LOO("dysp"), space_of("stan")),
     "additions": (GreedyAdditions(epsilon=0.0), LOO("dysp"), space_of("ban")),
     "subgraphs": (SubgraphSearch(), BIC(), bntk.spaces.mdbnc(ROWS.names[:5], ROWS.names[5:])),
@@ -299,6 +309,7 @@ def test_whenever_it_comes_the_result_is_legal_and_says_so_or_it_raises(name: st
 
     bntk.set_threads(1)  # all calls are in this thread, and in the same order
     try:
+        run(0)  # some things are made only once
         whole, n_calls, _ = run(0)
         outcomes = [run(at) for at in np.random.default_rng(0).integers(1, n_calls, size=12).tolist()]
     finally:

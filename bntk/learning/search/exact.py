@@ -54,7 +54,8 @@ Parents = Sequence[tuple[int, ...]]
 
 _log = logging.getLogger(__name__)
 
-# The sets are cut into 64 spans by their six highest elements, or more where spans were long. Spans with equally many of these do not need each other.
+# The sets are cut into 64 spans by their six highest elements, or more where spans were long. Spans with
+# equally many of these do not need each other.
 _SPAN_BITS = 6
 # So many sets are worked on at a time, 2 to this power: their ranks stay in the cache, and Ctrl-C is answered soon.
 _CHUNK_BITS = 18
