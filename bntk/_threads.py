@@ -3,13 +3,17 @@
 Numba's own parallel layers are not used: some abort when two Python threads enter them, and all compile
 slowly. Work is always cut into pieces whose results do not depend on which thread ran them, so answers
 are the same for every thread count.
+
+Python sees Ctrl-C only between calls of kernels, so pieces take a fraction of a second each, however much work there
+is: those that have begun are waited for, because they write to arrays that a search goes on with.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -18,6 +22,9 @@ from bntk._checking import is_whole, optional_whole_number, wrong
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+#: Steps of the innermost loop of a kernel, of some nanoseconds each, that one piece of work has: a tenth of a second.
+STEPS_A_PIECE = 1 << 23
 
 _chosen: int | None = None
 # For a while and in one thread of the caller only, so that two threads may use different numbers.
@@ -81,14 +88,53 @@ def using_threads(n_jobs: int | None) -> Iterator[None]:
 def run_parallel(work: Callable[[T], R], pieces: Iterable[T], threads: int | None = None) -> list[R]:
     """``[work(piece) for piece in pieces]``, in that order, over the threads in use.
 
-    A pool is made for each call (tens of microseconds), so nothing survives a fork or leaks at exit.
+    A pool is made for each call (tens of microseconds), so nothing survives a fork or leaks at exit. An error or an
+    interrupt (Ctrl-C) is raised when the pieces that have begun are finished; no other begins.
     """
     pieces = list(pieces)
     workers = min(threads or n_threads(), len(pieces))
     if workers <= 1:
         return [work(piece) for piece in pieces]
-    with ThreadPoolExecutor(workers, thread_name_prefix="bntk") as pool:
+    pool = ThreadPoolExecutor(workers, "bntk", _working_for.__setattr__, ("run", run := _Run(_current_run())))
+    try:
         return list(pool.map(work, pieces))
+    finally:
+        run.has_ended = True
+        pool.shutdown(cancel_futures=True)
+
+
+class _Run:
+    """One call of :func:`run_parallel`, as its threads see it; it may be part of a piece of another."""
+
+    def __init__(self, outer: _Run | None = None) -> None:
+        self._outer, self.has_ended = outer, False
+
+    @property
+    def is_over(self) -> bool:
+        return self.has_ended or (self._outer is not None and self._outer.is_over)
+
+
+_working_for = threading.local()
+
+
+def stop_if_over() -> None:
+    """For loops within a piece of work: end it where nobody waits for it any more, after an interrupt or an error."""
+    run = _current_run()
+    if run is not None and run.is_over:
+        raise CancelledError
+
+
+def _current_run() -> _Run | None:
+    return getattr(_working_for, "run", None)
+
+
+def pieces_for(steps: float, least: int) -> int:
+    """The number of pieces that work of so many steps is cut into, such that Ctrl-C is answered soon.
+
+    >>> pieces_for(1e6, 4), pieces_for(1e9, 4)
+    (4, 120)
+    """
+    return max(least, -int(-steps // STEPS_A_PIECE))
 
 
 def spans(length: int, pieces: int, multiple: int = 1) -> list[tuple[int, int]]:

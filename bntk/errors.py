@@ -20,6 +20,7 @@ __all__ = [
     "GraphError",
     "ImpossibleEvidence",
     "ImpossibleRowsWarning",
+    "InterruptedWarning",
     "NetworkError",
     "NormalisationWarning",
     "ParseError",
@@ -132,6 +133,10 @@ class UnseenStateWarning(BntkWarning):
 
 class ImpossibleRowsWarning(BntkWarning):
     """Rows of a table that have probability zero."""
+
+
+class InterruptedWarning(BntkWarning):
+    """A search, or EM, was ended by Ctrl-C; its result is the best so far, and its report says ``interrupted``."""
 
 
 class NormalisationWarning(BntkWarning):

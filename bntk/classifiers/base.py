@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from bntk._checking import Check, numbers, wrong
 from bntk._declared import CLASSIFIERS
 from bntk._documenting import complete_docstring
+from bntk._interrupts import raising_interrupts
 from bntk._memory import says_what_to_do
 from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
@@ -683,7 +684,9 @@ class NetworkClassifier(BayesClassifier):
         self.search_ = self._structure(counter)
         # EM is only for what it can change.
         missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
-        self._hold(fit(self.search_.dag, counter, self._prior, missing=missing))
+        with raising_interrupts(self.search_.interrupted):  # a second one always raises
+            network = fit(self.search_.dag, counter, self._prior, missing=missing)
+        self._hold(network)
 
     def _learn_rows(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
         if codes.max(initial=0) < len(self.classes_):
@@ -691,7 +694,8 @@ class NetworkClassifier(BayesClassifier):
             return
         table, continuous = self._counter(rows, codes, weights).table, self.features_.continuous
         unlabelled = UnlabelledRows(table, rows.numbers, weights, continuous, self._prior, self._given_class_prior())
-        self.search_, learned = unlabelled.learn(self._structure, self._seed)
+        with raising_interrupts():  # EM, a search, and EM again
+            self.search_, learned = unlabelled.learn(self._structure, self._seed)
         self._hold(learned.network)
         self.densities_ = learned.densities
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk._threads import n_threads, run_parallel, spans
+from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.classifiers.kde import KernelDensity
 from bntk.data.variable import Variable
 from bntk.errors import DataError
@@ -147,7 +147,7 @@ class Gaussian:
         own = self.columns.of(numbers)
         weights = np.ones(len(classes)) if weights is None else weights
         more, means, squares = np.zeros((3, *self.totals.shape))
-        pieces = spans(len(own), n_threads())
+        pieces = spans(len(own), pieces_for(own.size, n_threads()))
         run_parallel(lambda span: add_moments(own, classes, weights, *span, more, means, squares), pieces)
         with np.errstate(over="ignore", invalid="ignore"):
             merged = _merged((self.totals, self.means, self.squares), (more, means, squares))
@@ -240,7 +240,8 @@ class Multinomial:
 
         own, counts = self.columns.of(numbers, low=0.0), self.counts.copy()
         weights = np.ones(len(classes)) if weights is None else weights
-        run_parallel(lambda span: add_counts(own, classes, weights, *span, counts), spans(len(own), n_threads()))
+        pieces = spans(len(own), pieces_for(own.size, n_threads()))
+        run_parallel(lambda span: add_counts(own, classes, weights, *span, counts), pieces)
         with np.errstate(over="ignore"):
             self.columns.refuse_overflow(np.cumsum(counts.sum(axis=1)), "counts")
         return Multinomial(self.columns, self.prior, counts)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk._threads import n_threads, run_parallel, spans
+from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.classifiers.base import NetworkClassifier
 from bntk.data.table import Table
 from bntk.data.variable import Variable
@@ -123,7 +123,7 @@ class LogTables(NamedTuple):
         from bntk.classifiers.naive_kernels import sum_log_terms
 
         out, by_class = np.zeros(len(codes)), np.ascontiguousarray(factors.T)
-        pieces = spans(len(out), n_threads())
+        pieces = spans(len(out), pieces_for(factors.size * len(out), n_threads()))
         run_parallel(lambda span: sum_log_terms(codes, self.tables, self.starts, by_class, *span, out), pieces)
         return out
 

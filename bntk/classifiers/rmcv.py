@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bntk._checking import Check, is_whole, wrong
+from bntk._interrupts import raising_interrupts
 from bntk.classifiers.base import CountedRows, NetworkClassifier, _rows_of
 from bntk.classifiers.parameters import given_splits
 from bntk.data.weights import copies_of
@@ -65,8 +66,7 @@ class RMCV(NetworkClassifier):
         The parameter of the information measure: the larger, the closer it is to accuracy. ``"auto"`` chooses among
         2, ..., M, M² and M³, for M classes: a fifth of the training rows is held out, a network is learned from the
         others with each of these, and the one with the best normalised measure on the rows held out is used for all
-        rows; an interrupt (Ctrl-C) ends the choice among those that have been tried. For other criteria and for
-        objects it must be 1.
+        rows. For other criteria and for objects it must be 1.
     cv : int, "loo", ndarray of int, splitter or iterable of splits
         The number of folds, which are stratified; with so few rows, or for ``"loo"``, each row is left out by itself.
         Or the fold of each row, or a splitter of scikit-learn, or what its ``split`` returns; each row must be left out
@@ -130,7 +130,8 @@ class RMCV(NetworkClassifier):
         self.alpha_: float | None = self._given_alpha()
         judged = np.flatnonzero(counted.labels.known)
         if self.alpha == "auto":
-            self.alpha_ = self._best_alpha(counted, y, judged, folds, classes)
+            with raising_interrupts():
+                self.alpha_ = self._best_alpha(counted, y, judged, folds, classes)
         # The structure is judged by the labelled rows; if there are none, by the labels that all of them are given.
         folds = folds[judged] if isinstance(folds, np.ndarray) and judged.size else folds
         self._held_folds = folds
@@ -218,8 +219,6 @@ class RMCV(NetworkClassifier):
                 found = np.argmax(model.predict_log_proba(others), axis=1)
             value = split.normalized_measure(held, found, model._sorted_states, alpha)
             best, chosen = (value, float(alpha)) if value > best + EQUAL else (best, chosen)
-            if model.search_.interrupted:
-                break
         return chosen
 
 

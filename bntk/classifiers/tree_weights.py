@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bntk._threads import run_parallel
+from bntk._threads import run_parallel, stop_if_over
 from bntk.learning.completion import merged_rows
 from bntk.learning.counts import TableCounter
 
@@ -62,6 +62,7 @@ def depths_in_trees(counter: TableCounter, n_trees: int, seed: int, ranks: NDArr
         useful = np.unique(owners[kept.min(axis=0) < kept.max(axis=0)])
         limit = 4  # a tree is grown until it has tested every feature, or is whole: below, depths do not matter
         while True:
+            stop_if_over()
             grower = DecisionTreeClassifier(criterion="entropy", max_depth=limit, random_state=seed_of_tree)
             tree = grower.fit(kept, classes, sample_weight=weights).tree_
             depths = least_depths(tree, owners, len(cards))

@@ -241,7 +241,7 @@ class UnlabelledRows:
         rows = ClassExpectation(dag, self)
         first, tried = best_climb(rows, starts, self.prior, max_iter=FIRST_ITERATIONS, tolerance=TOLERANCE)
         best, report = first, tried
-        if not (first.converged or first.interrupted):
+        if not first.converged:
             best, report = best_climb(
                 rows, [first.parameters], self.prior, max_iter=MAX_ITERATIONS - FIRST_ITERATIONS, tolerance=TOLERANCE
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from bntk._interrupts import raising_interrupts
 from bntk.cli.command import Command, Example
 from bntk.cli.options import add_seed, positive, share
 from bntk.cli.output import PICTURES, check_can_be_written
@@ -21,7 +22,8 @@ def _run(options: Namespace) -> None:
     from bntk.demo import run
 
     check_can_be_written(str(options.picture), PICTURES)
-    run(options.rows, options.missing, options.seed, options.picture)
+    with raising_interrupts():
+        run(options.rows, options.missing, options.seed, options.picture)
 
 
 COMMAND = Command(

@@ -47,15 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupt by Ctrl-C. ``--debug``, or a variable ``BNTK_DEBUG`` in the environment, raises errors as they are.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = bool(os.environ.get("BNTK_DEBUG"))
     try:
         options = _parsed(words)
-    except SystemExit as stop:  # argparse has said all: help, a version, or what is wrong
-        return stop.code if isinstance(stop.code, int) else USAGE
-    debug = options.debug or bool(os.environ.get("BNTK_DEBUG"))
-    try:
+        debug = debug or options.debug
         with showing_notes(options.quiet):
             options.run(options)
             sys.stdout.flush()
+    except SystemExit as stop:  # argparse has said all: help, a version, or what is wrong
+        return stop.code if isinstance(stop.code, int) else USAGE
     except BrokenPipeError:  # whoever read the output has seen enough
         _close_output()
         return ERROR

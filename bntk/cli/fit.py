@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from bntk.cli.options import (
     suffixes,
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
+from bntk.errors import InterruptedWarning
 
 if TYPE_CHECKING:
     from bntk.data.table import Table
@@ -59,14 +61,19 @@ def _run(options: Namespace) -> None:
     dag, network = load_structure(options.structure)
     data = read_data(options)
     started = time.perf_counter()
-    fitted, rows = _fitted(dag, network, data, options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterruptedWarning)  # said here, with what becomes of the result
+        fitted, rows = _fitted(dag, network, data, options)
     seconds = time.perf_counter() - started
     if options.output is not None:
         fitted.save(options.output)
     em = fitted.report if isinstance(fitted.report, EMResult) else None
     likelihood = fitted.log_likelihood(rows) if em is None else em.log_likelihood
-    if em is not None and not em.converged:
-        note("EM was interrupted" if em.interrupted else f"EM had not converged after {em.iterations} iterations")
+    if em is not None and em.interrupted:
+        kept = "is saved" if options.output else "follows, and is not saved without -o"
+        note(f"EM was interrupted; the network of its last iteration {kept}")
+    elif em is not None and not em.converged:
+        note(f"EM had not converged after {em.iterations} iterations")
     document = {
         "kind": "network",
         "rows": rows.n_rows,
@@ -112,7 +119,8 @@ COMMAND = Command(
     "fit",
     "STRUCTURE DATA",
     "Estimate the probabilities of a network with a known structure. Where the structure comes from a network, its "
-    "variables and states are kept, and a column that the rows do not have is a hidden variable, learned by EM.",
+    "variables and states are kept, and a column that the rows do not have is a hidden variable, learned by EM.\n\n"
+    "Ctrl-C ends EM; the network of its last iteration is kept and saved.",
     (
         Example(
             "the tables of an embedded network, learned anew", "bntk fit asia asia.csv --prior bdeu:1 -o fitted.json"

@@ -34,7 +34,7 @@ from bntk.cli.options import (
     suffixes,
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
-from bntk.errors import BntkWarning, DataError
+from bntk.errors import BntkWarning, DataError, InterruptedWarning
 
 if TYPE_CHECKING:
     from bntk.data.table import Table
@@ -61,12 +61,14 @@ def _add_options(parser: ArgumentParser) -> None:
 
 
 def _run(options: Namespace) -> None:
-    if options.target:
-        check_can_be_written(options.output, (".json",), packed=True)
-        _learn_classifier(options)
-    else:
-        check_can_be_written(options.output, tuple(FORMATS), packed=True)
-        _learn_network(options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InterruptedWarning)  # said here, with what becomes of the result
+        if options.target:
+            check_can_be_written(options.output, (".json",), packed=True)
+            _learn_classifier(options)
+        else:
+            check_can_be_written(options.output, tuple(FORMATS), packed=True)
+            _learn_network(options)
 
 
 # ---- classifiers ---------------------------------------------------------------------------------------------------
@@ -210,7 +212,8 @@ def _save(result: Any, options: Namespace) -> None:
 
 def _tell_of_interrupt(document: dict[str, Any]) -> None:
     if document["interrupted"]:
-        note("the search was interrupted; this is the best structure so far")
+        kept = "is saved" if document["file"] else "follows, and is not saved without -o"
+        note(f"the search was interrupted; the best structure so far {kept}")
 
 
 COMMAND = Command(

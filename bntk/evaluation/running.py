@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bntk._interrupts import raising_interrupts
 from bntk._threads import n_threads, using_threads
 from bntk.classifiers.base import _rows_of
 from bntk.errors import UnseenStateWarning
@@ -73,7 +74,7 @@ def kept(task: Task) -> Outcome | None:
 
 def run(task: Task, threads: int | None = None) -> Outcome:
     """Compute a cell, and keep it where there is a cache. A failure is an outcome, too."""
-    with warnings.catch_warnings(record=True) as caught, using_threads(threads):
+    with warnings.catch_warnings(record=True) as caught, using_threads(threads), raising_interrupts():
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", UnseenStateWarning)  # a rare state may be in one fold only
         try:

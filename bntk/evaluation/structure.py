@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from bntk._interrupts import raising_interrupts
 from bntk.classifiers.averaged import AveragedClassifier
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.general import BayesNetClassifier
@@ -52,7 +53,8 @@ def keeping_structure(estimator: Any, X: Any, y: Any) -> Learner:
         return Learner(estimator)
     if isinstance(last, AWNB) and last.estimator is None:
         return Learner(estimator)
-    fitted = clone(estimator).fit(X, y)
+    with raising_interrupts():
+        fitted = clone(estimator).fit(X, y)
     if isinstance(last, MultiBayesClassifier):
         return Learner(estimator, _last_step(fitted).search_)
     known: Any

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
+from bntk._interrupts import BestSoFar
 from bntk._memory import says_what_to_do
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
@@ -173,7 +174,8 @@ def fit_em(
     BayesianNetwork
         With the expected counts behind its tables; its ``report`` is the :class:`EMResult`. It cannot be updated with
         more rows, because they would change what is expected of the earlier ones: fit all rows again, and give this
-        network as the start. After an interrupt (Ctrl-C), the network of the last finished iteration.
+        network as the start. Ctrl-C ends EM, with a warning: the network is that of the last finished iteration, of the
+        best start so far; but in a loop over fits, and the second time, it raises ``KeyboardInterrupt``.
 
     Examples
     --------
@@ -456,7 +458,6 @@ class Climb:
     log_likelihoods: list[float] = field(default_factory=list)
     iterations: int = 0
     converged: bool = False
-    interrupted: bool = False
 
 
 def best_climb(
@@ -468,19 +469,25 @@ def best_climb(
     tolerance: float = 1e-6,
     progress: bool = False,
 ) -> tuple[Climb, EMResult]:
-    """EM from each start; the climb that ends highest, of equal ones the first, and its report."""
+    """EM from each start; the climb that ends highest, of equal ones the first, and its report.
+
+    An interrupt gives the best so far, of the climbs that have finished an iteration.
+    """
     climbs: list[Climb] = []
-    with progress_bar(progress, desc="EM", unit=" iterations") as bar:
+    with (
+        BestSoFar("the last iteration of EM", lambda: climbs[0].iterations > 0 if climbs else False) as so_far,
+        progress_bar(progress, desc="EM", unit=" iterations") as bar,
+    ):
         for parameters in starts:
-            climbs.append(_climb(rows, parameters, max_iter, tolerance, bar))
-            if climbs[-1].interrupted:
-                break
+            climbs.append(Climb(parameters))
+            _climb(rows, climbs[-1], max_iter, tolerance, bar)
+    climbs = [climb for climb in climbs if climb.iterations]
     best = max(climbs, key=lambda climb: climb.objectives[-1])
     report = EMResult(
         best.log_likelihoods[-1],
         best.iterations,
-        best.converged,
-        best.interrupted,
+        best.converged and not so_far.interrupted,
+        so_far.interrupted,
         prior,
         tuple(best.objectives),
         tuple(best.log_likelihoods),
@@ -489,28 +496,21 @@ def best_climb(
     return best, report
 
 
-def _climb(rows: Expectation, parameters: Any, max_iter: int, tolerance: float, bar: Any) -> Climb:
-    climb = Climb(parameters)
-    try:
-        while not climb.converged and climb.iterations <= max_iter:
-            expected, log_likelihood = rows.expect(climb.parameters)
-            objective = log_likelihood + rows.log_prior(climb.parameters)
-            climb.log_likelihoods.append(log_likelihood)
-            climb.objectives.append(objective)
-            if climb.iterations:
-                gain = objective - climb.objectives[-2]
-                climb.converged = rows.is_complete or gain <= tolerance * abs(objective)
-            if climb.converged or climb.iterations == max_iter:
-                break
-            climb.parameters, climb.statistics = rows.maximise(expected), expected
-            climb.iterations += 1
-            bar.update()
-            bar.set_postfix_str(f"objective {objective:.6g}", refresh=False)
-    except KeyboardInterrupt:
-        if not climb.iterations:
-            raise
-        climb.interrupted = True
-    return climb
+def _climb(rows: Expectation, climb: Climb, max_iter: int, tolerance: float, bar: Any) -> None:
+    while not climb.converged and climb.iterations <= max_iter:
+        expected, log_likelihood = rows.expect(climb.parameters)
+        objective = log_likelihood + rows.log_prior(climb.parameters)
+        climb.log_likelihoods.append(log_likelihood)
+        climb.objectives.append(objective)
+        if climb.iterations:
+            gain = objective - climb.objectives[-2]
+            climb.converged = rows.is_complete or gain <= tolerance * abs(objective)
+        if climb.converged or climb.iterations == max_iter:
+            break
+        climb.parameters, climb.statistics = rows.maximise(expected), expected
+        climb.iterations += 1
+        bar.update()
+        bar.set_postfix_str(f"objective {objective:.6g}", refresh=False)
 
 
 def _starts(rows: IncompleteRows, start: BayesianNetwork | None, n_starts: int, seed: int) -> Iterator[list[Floats]]:

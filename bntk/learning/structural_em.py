@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
+from bntk._interrupts import BestSoFar, raising_interrupts
 from bntk._progress import progress_bar
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, column_names
@@ -170,7 +171,8 @@ def structural_em(
     Returns
     -------
     BayesianNetwork
-        Its ``report`` is the :class:`StructuralEMResult`. An interrupt (Ctrl-C) returns the last accepted network.
+        Its ``report`` is the :class:`StructuralEMResult`. Ctrl-C ends the rounds, with a warning: the network is the
+        last one that was accepted; but in a loop over fits, and the second time, it raises ``KeyboardInterrupt``.
 
     Examples
     --------
@@ -272,25 +274,25 @@ class _Task:
 def _alternate(
     task: _Task, first: DAG, search: str | Search, complete: Any, max_rounds: int, progress: bool
 ) -> BayesianNetwork:
-    network, reached = task.estimate(first)
-    rounds, converged, interrupted = [reached], False, False
-    try:
+    rounds: list[Round] = []
+    converged = False
+    accepted = BestSoFar("the last network that structural EM accepted", lambda: bool(rounds))
+    with accepted as so_far, raising_interrupts():  # no search or EM that was cut off is gone on with
+        network, reached = task.estimate(first)
+        rounds.append(reached)
         for _ in progress_bar(progress, range(max_rounds), desc="structural EM", unit=" rounds"):
             counter = complete(network)
             found = learn_structure(counter, task.score, task.space, search, start=network.dag, seed=task.seed)
             # Tables without zeros, so that no row is impossible.
             begin = fit(found.dag, counter, BDeu(1.0))
             candidate, reached = task.estimate(found.dag, begin)
-            interrupted = found.interrupted or _em_report(candidate).interrupted
             gain = reached.objective - rounds[-1].objective
-            converged = not interrupted and not gain > task.tolerance * abs(reached.objective)
-            if converged or interrupted:
+            converged = not gain > task.tolerance * abs(reached.objective)
+            if converged:
                 break
             network = candidate
             rounds.append(reached)
-    except KeyboardInterrupt:
-        interrupted = True
-    em = _em_report(network)
+    em, interrupted = _em_report(network), so_far.interrupted
     return network._with_report(StructuralEMResult(rounds[-1].objective, converged, interrupted, tuple(rounds), em))
 
 

@@ -10,7 +10,7 @@ from classifiers.recording import Recorder, Structure
 from references import declared, oracle_json, oracle_table, read_json, shared
 
 import bntk
-from bntk.errors import SpaceError
+from bntk.errors import InterruptedWarning, SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import BIC, LOO, Accuracy, BDeu, Score
@@ -256,7 +256,8 @@ def test_an_interrupt_gives_the_structure_so_far() -> None:
             return super().gains(moves)
 
     evaluator = Stopped(LOO("y").evaluator(TableCounter(table)))
-    found = GreedyAdditions(epsilon=0).run(evaluator, legal_space(GreedyAdditions(), table))
+    with pytest.warns(InterruptedWarning, match="best structure so far"):
+        found = GreedyAdditions(epsilon=0).run(evaluator, legal_space(GreedyAdditions(), table))
     assert found.interrupted
     assert [step.what for step in found.trace] == [step.what for step in whole.trace[:3]]
     assert evaluator.dag == found.dag

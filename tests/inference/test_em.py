@@ -12,7 +12,7 @@ from random_networks import joint, networks, random_network
 
 import bntk
 from bntk import DAG, Table, Variable
-from bntk.errors import DataError, NetworkError
+from bntk.errors import DataError, InterruptedWarning, NetworkError
 from bntk.learning import em
 from bntk.learning.counts import TableCounter
 from bntk.learning.em import fit_em
@@ -296,7 +296,8 @@ def test_an_interrupt_returns_the_last_network(monkeypatch):
         return plain(self, tables)
 
     monkeypatch.setattr(em.IncompleteRows, "expect", interrupted)
-    found = fit_em(dag, table, n_starts=3)
+    with pytest.warns(InterruptedWarning, match="the last iteration of EM"):
+        found = fit_em(dag, table, n_starts=3)
     monkeypatch.undo()
     assert found.report.interrupted
     assert not found.report.converged

@@ -11,7 +11,7 @@ from random_networks import joint, networks
 
 import bntk
 from bntk import DAG, Table, Variable
-from bntk.errors import DataError
+from bntk.errors import DataError, InterruptedWarning
 from bntk.learning import completion, scores
 from bntk.learning import structural_em as module
 from bntk.learning.completion import hard_completion, soft_completion
@@ -195,7 +195,8 @@ def test_an_interrupt_returns_the_last_accepted_network(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "soft_completion", interrupted)
-    found = structural_em(table)
+    with pytest.warns(InterruptedWarning, match="structural EM accepted"):
+        found = structural_em(table)
     assert found.report.interrupted
     assert found.dag.n_arcs == 0
 

@@ -14,7 +14,7 @@ from random_networks import random_network
 from readings import ReadCounter
 
 import bntk
-from bntk.errors import SpaceError, TooLargeError
+from bntk.errors import InterruptedWarning, SpaceError, TooLargeError
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import AIC, BIC, K2, BDeu, LogLikelihood
 from bntk.learning.search import exact as module
@@ -187,7 +187,8 @@ def test_an_interrupt_returns_a_good_legal_structure(monkeypatch, where):
         answers = iter(range(12))
         locals_ = evaluator.locals
         monkeypatch.setattr(evaluator, "locals", lambda f: stop() if next(answers, None) == 10 else locals_(f))
-    result = Exact().run(evaluator, space)
+    with pytest.warns(InterruptedWarning, match="best structure so far"):
+        result = Exact().run(evaluator, space)
     assert result.interrupted
     assert not result.exact
     assert space.allows(result.dag)

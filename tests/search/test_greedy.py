@@ -15,6 +15,7 @@ from random_networks import random_network
 from references import bnlearn_table, oracle_json, oracle_table, read_json, shared
 
 import bntk
+from bntk.errors import InterruptedWarning
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
@@ -166,7 +167,8 @@ class Interrupted(Evaluator):
 def test_an_interrupt_returns_the_best_so_far(search: HillClimbing, after: int) -> None:
     table = sample(1)
     inner = BIC().evaluator(TableCounter(table))
-    found = search.run(Interrupted(inner, after), Space(table.names))
+    with pytest.warns(InterruptedWarning, match="best structure so far"):
+        found = search.run(Interrupted(inner, after), Space(table.names))
     assert found.interrupted
     assert len(found.trace) == after
     best = max([step.score for step in found.trace], default=found.score)

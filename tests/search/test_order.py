@@ -8,7 +8,7 @@ from random_networks import random_network
 from references import shared
 
 import bntk
-from bntk.errors import GraphError, SpaceError
+from bntk.errors import GraphError, InterruptedWarning, SpaceError
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import BIC, K2, BDeu, LogLikelihood
 from bntk.learning.search import kernels
@@ -158,7 +158,8 @@ def test_an_interrupt_returns_the_best_so_far(monkeypatch, where):
     else:
         climb, calls = kernels.climb_orders, iter(range(100))
         monkeypatch.setattr(module.kernels, "climb_orders", lambda *a: stop() if next(calls) == 2 else climb(*a))
-    result = OrderSearch().run(evaluator, space)
+    with pytest.warns(InterruptedWarning, match="best structure so far"):
+        result = OrderSearch().run(evaluator, space)
     assert result.interrupted
     assert space.allows(result.dag)
     assert result.score >= worth(evaluator, space.start().parent_indices) - 1e-6

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
+from bntk._interrupts import raising_interrupts
 from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.composed.inputs import Floats, Inputs, read_inputs
@@ -80,7 +81,7 @@ class ComposedClassifier(MultiTargetClassifier):
             estimator gets the weights of the rows that it learns from; those of this package scale weights that sum to
             less than the number of rows up to it. An estimator that takes no weights is refused.
         """
-        with using_threads(self.n_jobs):
+        with using_threads(self.n_jobs), raising_interrupts():
             rows = self._counted(X, Y, sample_weight)
             self._names = tuple(name for name, _ in columns_of(rows.X))
             self.labels_: Labels = rows.labels

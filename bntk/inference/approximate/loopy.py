@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
-from bntk._threads import run_parallel, spans
+from bntk._threads import pieces_for, run_parallel, spans
 from bntk.inference.exact.program import Factor
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Schedule = Literal["residual", "flooding", "sweeping"]
 SCHEDULES = ("residual", "flooding", "sweeping")
 #: More rounds are not counted.
 MOST_ROUNDS = (1 << 63) - 1
-#: Pieces that the rows are cut into, whatever the number of threads.
+#: Pieces that the rows are cut into at least, whatever the number of threads.
 PIECES = 64
 
 
@@ -328,7 +328,8 @@ def propagate(
         mine = tables if len(tables.logs) == 1 else tables._make(array[rows] for array in tables)
         run(graph, mine, likelihood[rows], maximise, *settings.of_kernel, room_for(graph), *(e[rows] for e in ends))
 
-    run_parallel(work, spans(len(likelihood), PIECES))
+    # A row takes some rounds, each of which goes through all tables several times.
+    run_parallel(work, spans(len(likelihood), pieces_for(256 * len(likelihood) * tables.logs.shape[1], PIECES)))
     return ends
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from bntk import _checking
 from bntk._memory import says_what_to_do
-from bntk._threads import n_threads, run_parallel, spans
+from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.data.table import Table, code_dtype
 from bntk.errors import DataError, ImpossibleEvidence
 from bntk.inference import choose
@@ -39,6 +39,8 @@ _WORD = 2**64 - 1
 START_ROWS = 1 << 14
 #: More rows, chains or sweeps are taken for a mistake.
 MOST_ROWS = 10**12
+#: Cells that a chain draws at a time.
+CELLS_A_TURN = 1 << 20
 
 
 @says_what_to_do(choose.FEWER_DRAWS)
@@ -186,7 +188,7 @@ def _draw(
     def work(span: tuple[int, int]) -> None:
         fill(codes, order, *families, cumulative, keys, *span)
 
-    run_parallel(work, spans(n, n_threads(), multiple=4096))
+    run_parallel(work, spans(n, pieces_for(n * len(order), n_threads()), multiple=4096))
     return Table.from_codes(codes, network.variables)
 
 
@@ -308,12 +310,15 @@ def _run_chains(
     fixed = (free, *flat, flat_tables(network, np.asarray))
     around = (near_start, near, state_start, likelihood, _keys(seed + 1, flat.cards.size))
     length = codes.shape[1] // chains
+    states = np.ascontiguousarray(starts.T)
+    turn = max(1, CELLS_A_TURN // max(1, free.size))
+    for first in range(0, burn_in + length * thin, turn):
+        sweeps = (first, min(first + turn, burn_in + length * thin))
 
-    def work(chain: int) -> None:
-        rows = (chain * length, (chain + 1) * length)
-        gibbs_chain(starts[:, chain].copy(), *fixed, *around, chain, burn_in, thin, codes, *rows)
+        def work(chain: int, sweeps: tuple[int, int] = sweeps) -> None:
+            gibbs_chain(states[chain], *fixed, *around, chain, burn_in, thin, codes, chain * length, *sweeps)
 
-    run_parallel(work, range(chains))
+        run_parallel(work, range(chains))
 
 
 def _chain_starts(network: BayesianNetwork, findings: Findings, chains: int, seed: int) -> Ints:

@@ -95,16 +95,15 @@ def _conditional(states, v, starts, members, strides, offsets, tables, near, lik
 @njit(cache=True, nogil=True)
 def gibbs_chain(
     states, free, starts, members, strides, offsets, cards, tables, near_start, near, state_start, likelihood, keys,
-    chain, burn_in, thin, codes, begin, end,
+    chain, burn_in, thin, codes, begin, first, last,
 ):  # fmt: skip
-    """Run one chain from ``states``, and write its samples to rows begin..end of ``codes``.
+    """Run the sweeps first..last of a chain from ``states``, and write its samples to ``codes``, from row begin.
 
     A sweep draws every free variable once given all others. One row is kept of every ``thin`` sweeps.
     """
     weights = np.empty(likelihood.size)
-    counter = np.uint64(chain) << np.uint64(40)
-    for sweep in range(burn_in + (end - begin) * thin):
-        counter += np.uint64(1)
+    for sweep in range(first, last):
+        counter = (np.uint64(chain) << np.uint64(40)) + np.uint64(sweep + 1)
         for v in free:
             around = near[near_start[v] : near_start[v + 1]]
             own = likelihood[state_start[v] : state_start[v] + cards[v]]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Rows that one piece of counting has, whatever the number of threads.
 ROWS_A_PIECE = 1024
+#: The most rows that one piece of scoring has.
+MOST_ROWS_A_PIECE = 8192
 
 
 class Answer(NamedTuple):
@@ -75,7 +77,8 @@ def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: 
         ):
             score_rows(codes, *span, open_blocks, *what, *working_memory(families, width, budget), *answer)
 
-    run_parallel(work, spans(codes.shape[1], 4 * n_threads(), multiple=1024))
+    pieces = max(4 * n_threads(), -(-codes.shape[1] // MOST_ROWS_A_PIECE))
+    run_parallel(work, spans(codes.shape[1], pieces, multiple=1024))
     return answer
 
 

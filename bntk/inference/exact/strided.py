@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bntk._threads import run_parallel
+from bntk._threads import run_parallel, stop_if_over
 from bntk.inference import choose
 from bntk.inference.engines import Evidence, Floats, Ints
 from bntk.inference.exact.junction import JunctionTree, MessageLayout, Output, Scope, Use, Visit, expanded, homes
@@ -196,6 +196,7 @@ class StridedEngine:
         state = (self.cards, run.evidence.observed, run.evidence.soft)
         shifts = np.zeros(visits.offsets.size + 1, np.int64)
         for span in sorted(pairwise(edges), reverse=phase == INWARD):
+            stop_if_over()
             if span[0] in large:
                 self._visit_in_pieces(run, visits, cut[span[0]])
                 possible = finish(run.data, run.messages, span[0], phase, scales)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from bntk._threads import run_parallel, spans
+from bntk._threads import run_parallel, spans, stop_if_over
 from bntk.inference.engines import Codes, Evidence, Floats, Ints
 from bntk.inference.exact.junction import JunctionTree, Output, Scope
 from bntk.inference.exact.strided import Room, StridedEngine
@@ -110,6 +110,7 @@ class StridedRows(TreeRows):
             return
         room = Room(self._engine.tables)
         for row, evidence in enumerate(self._evidence(observed), start=span[0]):
+            stop_if_over()
             run = self._engine.calibrate(evidence, room)
             log_z[row], out[row] = run.log_z, np.nan
             if run.log_z > -math.inf:
@@ -118,6 +119,7 @@ class StridedRows(TreeRows):
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         room = Room(self._engine.tables)
         for row, evidence in enumerate(self._evidence(self._observed(codes, span)), start=span[0]):
+            stop_if_over()
             states, log_top[row] = self._engine.mpe(evidence, room)
             codes[:, row] = np.where(states < 0, codes[:, row], states)
 

@@ -9,7 +9,7 @@ from itertools import accumulate, chain
 
 import numpy as np
 
-from bntk._threads import n_threads, run_parallel, spans
+from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.data.table import Table
 from bntk.errors import TooLargeError
 from bntk.learning.counts import kernels
@@ -93,7 +93,8 @@ def count_block(plan: FamilyPlan, table: Table, weights: np.ndarray | None, thre
     rows = spans(table.n_rows, n_spans, kernels.BLOCK)
     private = np.zeros((max(1, len(rows)), total), dtype)
     threads = 1 if table.n_rows * n_families < WORTH_A_THREAD else threads or n_threads()
-    groups = spans(n_families, 1 if threads == 1 else -(-4 * threads // max(1, len(rows))))
+    steps = n_families * (table.n_rows // max(1, len(rows)))
+    groups = spans(n_families, pieces_for(steps, 1 if threads == 1 else -(-4 * threads // max(1, len(rows)))))
     cards, missing = table.cards, table.has_missing
 
     def count(piece: tuple[int, tuple[int, int]]) -> None:

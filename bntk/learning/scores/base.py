@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk._declared import SCORES
-from bntk._threads import n_threads, run_parallel, spans
+from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
@@ -222,10 +222,9 @@ class TableBatch:
             shapes = (self.begins[part], self.lefts[part], self.cards[part], self.rights[part], self.qs[part])
             kernel(self.flat, *shapes, *arguments, out[part])
 
-        if len(self.flat) < WORTH_A_THREAD or len(self) < 2 or n_threads() == 1:
-            piece((0, len(self)))
-        else:
-            run_parallel(piece, spans(len(self), 8 * n_threads()))
+        threads = 1 if len(self.flat) < WORTH_A_THREAD or len(self) < 2 else n_threads()
+        pieces = spans(len(self), pieces_for(len(self.flat), 8 * threads if threads > 1 else 1))
+        run_parallel(piece, pieces, threads)
         return out
 
 

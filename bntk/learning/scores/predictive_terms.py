@@ -9,7 +9,7 @@ from typing import NamedTuple, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk._threads import n_threads, run_parallel, spans
+from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.errors import TooLargeError
 from bntk.learning.scores import predictive_kernels as kernels
 
@@ -183,7 +183,7 @@ class Terms:
         threads = threads_for(len(dense) * math.prod(self.shape))
         run_parallel(
             lambda span: kernels.fill_pool(*self.rows, children, packed, starts, logs_, places_, *span, pool),
-            spans(len(dense), 4 * threads if threads > 1 else 1),
+            spans(len(dense), pieces_for(len(dense) * math.prod(self.shape), 4 * threads if threads > 1 else 1)),
             threads,
         )
 

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._interrupts import BestSoFar
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.moves import ADD, Move, Moves
 from bntk.learning.scores.base import Evaluator
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import BEST_STRUCTURE, Search, SearchResult, Step
 from bntk.learning.search.stepwise import Change, Path, StepwiseSearch, first_best
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ class BestStar(Search):
         stars = [group for group in space.groups if group.shape == "star"]
         if len(stars) != 1:
             raise SpaceError(f"BestStar needs a space with one star, such as spaces.spode(...), not {space!r}")
-        held, interrupted = space.start(), False
+        held = space.start()
         evaluator.reset(held)
         bare = _without(held, stars[0].nodes)
         members = [space.index(name) for name in stars[0].nodes]
@@ -182,11 +183,10 @@ class BestStar(Search):
             {node: bare[node] if node == centre else bare[node] | {centre} for node in members} for centre in members
         ]
         changes = [change for change in changes if space.allows(_changed(held, change))]
-        try:
+        with BestSoFar(BEST_STRUCTURE) as so_far:
             best = first_best(evaluator.change_gains(changes), evaluator.total())
             held = held if best is None else _changed(held, changes[best])
-        except KeyboardInterrupt:
-            interrupted = True
+        interrupted = so_far.interrupted
         evaluator.reset(held)
         score, seconds = evaluator.total(), time.perf_counter() - began
         trace = (Step("start" if interrupted else "best star", score, seconds),)

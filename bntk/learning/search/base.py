@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from bntk.learning.space import Space
 
+#: What an interrupted search gives.
+BEST_STRUCTURE = "the best structure so far"
+
 
 #: Checks of options that several searches have: how long, from how many starts, with how many parents.
 STEPS = partial(_checking.optional_whole_number, least=0, most=_checking.MOST)
@@ -112,7 +115,10 @@ class Search(ABC):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; the same seed gives the same result. An interrupt (Ctrl-C) returns the best structure so far.
+        """Search; the same seed gives the same result.
+
+        Ctrl-C ends the search, which returns the best structure so far, with a warning; but not in a loop over searches
+        or fits, nor the second time, where it raises ``KeyboardInterrupt``.
 
         Parameters
         ----------

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk import _checking
+from bntk._interrupts import raising_interrupts
 from bntk._progress import progress_bar
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import as_table
@@ -174,7 +175,7 @@ def bootstrap_strengths(
     """Arc strengths by bootstrap: how often each arc is in the structures learned from ``n`` resamples of the rows.
 
     A resample has as many rows as the data, drawn with replacement; each row is weighted by the number of times that it
-    was drawn. An interrupt (Ctrl-C) returns the strengths in the structures found so far.
+    was drawn.
 
     Parameters
     ----------
@@ -231,18 +232,8 @@ def bootstrap_strengths(
     resamples: Iterable[NDArray[np.float64]] = (row_weights(table.n_rows, seed, k) for k in range(n))
     shown = progress_bar(progress, resamples, total=n, desc="bootstrap")
     counters = (TableCounter(table, weights) for weights in shown)
-    return ArcStrengths.of(_structures(counters, score, space, search, seed), cpdag=cpdag)
-
-
-def _structures(
-    counters: Iterable[TableCounter], score: str | Score, space: Space | None, search: str | Search, seed: int
-) -> Iterator[DAG]:
-    """The structure of each resample, until someone interrupts; running out of a search's time is no interrupt."""
-    for counter in counters:
-        found = learn_structure(counter, score, space, search, seed=seed)
-        if found.interrupted and getattr(search, "time_budget", None) is None:
-            return
-        yield found.dag
+    with raising_interrupts():
+        return ArcStrengths.of((learn_structure(c, score, space, search, seed=seed).dag for c in counters), cpdag=cpdag)
 
 
 def row_weights(n_rows: int, seed: int, resample: int) -> NDArray[np.float64]:

@@ -32,12 +32,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk import _checking
-from bntk._threads import run_parallel
+from bntk._interrupts import BestSoFar
+from bntk._threads import run_parallel, stop_if_over
 from bntk.errors import TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import kernels
-from bntk.learning.search.base import COUNT, Search, SearchResult, Step, check_options
+from bntk.learning.search.base import BEST_STRUCTURE, COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.order import climb_from
 from bntk.learning.search.parent_sets import (
     MAX_SETS,
@@ -55,8 +56,11 @@ Parents = Sequence[tuple[int, ...]]
 
 _log = logging.getLogger(__name__)
 
-# The sets are cut into 64 spans by their six highest elements. Spans with equally many of these do not need each other.
+# The sets are cut into 64 spans by their six highest elements, or more where spans were long. Spans with
+# equally many of these do not need each other.
 _SPAN_BITS = 6
+# So many sets are worked on at a time, 2 to this power: their ranks stay in the cache, and Ctrl-C is answered soon.
+_CHUNK_BITS = 18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,13 +122,11 @@ class Exact(Search):
         first = space.start() if start is None else start.reorder(space.nodes)
         trace = [_step("start", families, first.parent_indices, began)]
         found, finder = None, None
-        try:
+        with BestSoFar(BEST_STRUCTURE):
             finder = ParentSetFinder(families, space, max_parents=self.max_parents, max_sets=self.max_sets)
             finder.run(deadline, progress)
             if finder.complete:
                 found = self._solve(finder.results(), deadline)
-        except KeyboardInterrupt:
-            pass
         parents = found if found is not None else _climb(families, space, first, finder, seed)
         trace.append(_step("best of all" if found is not None else "best so far", families, parents, began))
         exact = self.max_parents is None or bool((space.parent_limits <= self.max_parents).all())
@@ -193,12 +195,19 @@ def _fill_ranks(sets: ParentSets, ranks: NDArray[np.unsignedinteger]) -> None:
         masks |= (sets.masks >> np.uint64(bit) & np.uint64(1)).astype(np.int64) << place
     ranks.fill(np.iinfo(ranks.dtype).max)
     ranks[masks] = np.arange(len(sets))
-    kernels.lower_to_subsets(ranks)
+    n = len(ranks).bit_length() - 1
+    low = min(n, _CHUNK_BITS)
+    for begin in range(0, len(ranks), 1 << low):  # sets that differ in the first few elements only are near each other
+        stop_if_over()
+        kernels.lower_to_subsets(ranks[begin : begin + (1 << low)], 0, low)
+    for bit in range(low, n):
+        stop_if_over()
+        kernels.lower_to_subsets(ranks, bit, bit + 1)
 
 
 def _layers(n: int) -> Iterator[list[tuple[int, int]]]:
     """Spans of sets that can be worked on side by side, layer after layer."""
-    high = min(n, _SPAN_BITS)
+    high = max(min(n, _SPAN_BITS), n - _CHUNK_BITS)
     size = 1 << (n - high)
     for level in range(high + 1):
         yield [(top * size, (top + 1) * size) for top in range(1 << high) if top.bit_count() == level]

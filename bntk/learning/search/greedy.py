@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bntk._interrupts import BestSoFar
 from bntk._progress import progress_bar
 from bntk.graph.dag import DAG
 from bntk.learning.moves import REVERSE, Move
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import kernels
-from bntk.learning.search.base import Search, SearchResult, Step, check_options
+from bntk.learning.search.base import BEST_STRUCTURE, Search, SearchResult, Step, check_options
 
 if TYPE_CHECKING:
     from bntk.learning.space import Space
@@ -82,15 +83,14 @@ class HillClimbing(Search):
         """Search from ``start``, or from the smallest legal structure."""
         journey = _Journey(self, evaluator, space, start, progress)
         rng = np.random.default_rng(seed)
-        try:
+        with BestSoFar(BEST_STRUCTURE) as so_far:
             self._climb(journey)
             for _ in range(self.restarts):
                 if not journey.may_go_on():
                     break
                 journey.restart(rng, self.perturb)
                 self._climb(journey)
-        except KeyboardInterrupt:
-            journey.interrupted = True
+        journey.interrupted |= so_far.interrupted
         return journey.result(repr(self))
 
     def _climb(self, journey: _Journey) -> None:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._interrupts import BestSoFar
 from bntk.graph.dag import DAG
 from bntk.learning.counts import Counter, PairTables
 from bntk.learning.information import mutual_information
 from bntk.learning.scores import LogLikelihood
 from bntk.learning.scores.base import Evaluator, margins, pair_batch, single_batch
-from bntk.learning.search.base import COUNT, Search, SearchResult, Step, check_options
+from bntk.learning.search.base import BEST_STRUCTURE, COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.stepwise import class_and_features
 
 if TYPE_CHECKING:
@@ -145,14 +146,16 @@ class KDependence(Search):
         began = time.perf_counter()
         target, features = class_and_features(space, type(self).__name__)
         counter: Counter = evaluator.counter  # type: ignore[attr-defined]
-        _, parents = k_dependence(feature_information(counter, target, features), self.k)
-        families = [(features[v], [features[p] for p in row]) for v, row in enumerate(parents)]
-        dag = structure(space.nodes, target, families)
+        dag = space.start()
+        with BestSoFar(BEST_STRUCTURE) as so_far:
+            _, parents = k_dependence(feature_information(counter, target, features), self.k)
+            families = [(features[v], [features[p] for p in row]) for v, row in enumerate(parents)]
+            dag = structure(space.nodes, target, families)
         evaluator.reset(dag)
         score, seconds = evaluator.total(), time.perf_counter() - began
         return SearchResult(
-            dag, score, repr(self), n_evaluated=evaluator.n_evaluated, seconds=seconds,
-            trace=(Step("parents by mutual information", score, seconds),),
+            dag, score, repr(self), interrupted=so_far.interrupted, n_evaluated=evaluator.n_evaluated, seconds=seconds,
+            trace=(Step("start" if so_far.interrupted else "parents by mutual information", score, seconds),),
         )  # fmt: skip
 
 

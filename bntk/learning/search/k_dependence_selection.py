@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk import _checking
-from bntk._threads import run_parallel
+from bntk._interrupts import BestSoFar
+from bntk._threads import run_parallel, stop_if_over
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 from bntk.learning.search import k_dependence_kernels as kernels
-from bntk.learning.search.base import COUNT, Search, SearchResult, Step, check_options
+from bntk.learning.search.base import BEST_STRUCTURE, COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.k_dependence import feature_information, k_dependence, structure
 from bntk.learning.search.stepwise import class_and_features
 
@@ -70,19 +71,16 @@ class SelectiveKDependence(Search):
         order, parents = k_dependence(feature_information(evaluator.counter, target, features), self.max_k)
         families = [(features[v], [features[p] for p in parents[v]]) for v in order]
         losses = np.full((max(1, min(self.max_k + 1, len(order))), len(order) + 1), math.inf)
-        interrupted = False
-        try:
+        with BestSoFar(BEST_STRUCTURE) as so_far:
             run_parallel(lambda k: self._measure(evaluator, target, families, k, losses[k]), range(len(losses)))
-        except KeyboardInterrupt:
-            interrupted = True
         k, n = _first_least(losses)
         dag = structure(space.nodes, target, [(v, row[:k]) for v, row in families[:n]])
         evaluator.reset(dag)
         seconds = time.perf_counter() - began
         trace = [Step(_words(k, int(row.argmin())), -float(row.min()), seconds) for k, row in enumerate(losses)]
         return SearchResult(
-            dag, -float(losses[k, n]), repr(self), interrupted=interrupted, n_evaluated=losses.size, seconds=seconds,
-            trace=tuple(trace),
+            dag, -float(losses[k, n]), repr(self), interrupted=so_far.interrupted, n_evaluated=losses.size,
+            seconds=seconds, trace=tuple(trace),
         )  # fmt: skip
 
     def _measure(
@@ -94,6 +92,7 @@ class SelectiveKDependence(Search):
         terms = evaluator.term(target, ())
         scores = np.zeros_like(terms)
         for n in range(len(families) + 1):
+            stop_if_over()
             if n:
                 child, parents = families[n - 1]
                 terms = evaluator.term(child, (target, *parents[:k]))

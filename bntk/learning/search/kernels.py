@@ -194,14 +194,14 @@ def expand(n_ids, size, up, enter_tail, enter_head):
 
 
 @njit(cache=True, nogil=True)
-def lower_to_subsets(ranks):
+def lower_to_subsets(ranks, first, last):
     """Replace the entry of each subset by the smallest entry of its own subsets, itself among them; in place.
 
-    The index of an entry is the subset as a bit mask. One pass over all entries for each element.
+    The index of an entry is the subset as a bit mask. One pass over all entries for each element, first..last here.
     """
     size = ranks.size
-    step = 1
-    while step < size:
+    step = 1 << first
+    while step < 1 << last:
         for base in range(0, size, 2 * step):
             without = ranks[base : base + step]
             with_it = ranks[base + step : base + 2 * step]

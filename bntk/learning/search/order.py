@@ -31,13 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk import _checking
+from bntk._interrupts import BestSoFar
 from bntk._progress import progress_bar
 from bntk._threads import run_parallel
 from bntk.errors import GraphError, SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import kernels
-from bntk.learning.search.base import COUNT, Search, SearchResult, Step, check_options
+from bntk.learning.search.base import BEST_STRUCTURE, COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.greedy import HillClimbing
 from bntk.learning.search.parent_sets import (
     MAX_CANDIDATES,
@@ -110,18 +111,16 @@ class K2Search(Search):
         pools = _predecessors(self._places(space), space)
         limits = [parent_limit(space, v, self.max_parents) for v in range(len(parents))]
         trace: list[Step] = []
-        interrupted = False
+        out_of_time = False
         score = families.locals([(v, tuple(p)) for v, p in enumerate(parents)]).sum()
-        try:
+        with BestSoFar(BEST_STRUCTURE) as so_far:
             for gain in grow_parents(families, parents, pools, limits, space.quotas):
                 score += gain
                 trace.append(Step(f"parents {len(trace) + 1}", float(score), time.perf_counter() - began))
                 if self.time_budget is not None and time.perf_counter() - began > self.time_budget:
-                    interrupted = True
+                    out_of_time = True
                     break
-        except KeyboardInterrupt:
-            interrupted = True
-        return finish(families, parents, repr(self), began, trace, interrupted=interrupted)
+        return finish(families, parents, repr(self), began, trace, interrupted=out_of_time or so_far.interrupted)
 
     def _places(self, space: Space) -> list[int]:
         """The order as positions, checked against the nodes and the required arcs."""
@@ -210,11 +209,11 @@ class OrderSearch(Search):
         families = evaluator.by_family("OrderSearch")
         refuse_shapes(space, "OrderSearch")
         journey = _Journey(self, families, space, start, progress)
-        try:
+        with BestSoFar(BEST_STRUCTURE) as so_far:
             journey.prepare(seed)
             while not journey.interrupted and journey.climb() and journey.widen():
                 pass
-        except KeyboardInterrupt:
+        if so_far.interrupted:
             journey.give_up()
         return journey.result(repr(self))
 

@@ -27,12 +27,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk._interrupts import BestSoFar
 from bntk.errors import GraphError, SpaceError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import kernels
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import BEST_STRUCTURE, Search, SearchResult, Step
 
 if TYPE_CHECKING:
     from bntk.learning.scores.family_evaluator import FamilyEvaluator
@@ -93,14 +94,15 @@ class SpanningTree(Search):
                 f"SpanningTree needs a space in which only trees and forests are to be chosen, not {space!r};"
                 " HillClimbing and Tabu take any space"
             )
-        interrupted = False
-        try:
-            parents, exact = _solve(families, problem)
-        except KeyboardInterrupt:
-            parents, exact, interrupted = list(space.start().parent_indices), False, True
-        except GraphError:
-            space.check()  # says which rules clash
-            raise
+        parents, exact = None, False
+        with BestSoFar(BEST_STRUCTURE):
+            try:
+                parents, exact = _solve(families, problem)
+            except GraphError:
+                space.check()  # says which rules clash
+                raise
+        interrupted = parents is None
+        parents = list(space.start().parent_indices) if parents is None else parents
         dag = DAG._trusted(space.nodes, sorted_rows(parents))
         families.reset(dag)
         score, seconds = families.total(), time.perf_counter() - began

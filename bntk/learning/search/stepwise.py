@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._interrupts import BestSoFar
 from bntk._progress import progress_bar
 from bntk.errors import SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
-from bntk.learning.search.base import Search, SearchResult, Step, check_options
+from bntk.learning.search.base import BEST_STRUCTURE, Search, SearchResult, Step, check_options
 
 if TYPE_CHECKING:
     from bntk.learning.space import Space
@@ -86,12 +87,12 @@ class StepwiseSearch(Search):
         began = time.perf_counter()
         bar = progress_bar(progress, desc=type(self).__name__, unit=" steps", total=self.max_iter)
         path = self._begin(evaluator, space, None if start is None else start.reorder(space.nodes))
-        held, score, interrupted = evaluator.dag, evaluator.total(), False
+        held, score, out_of_time = evaluator.dag, evaluator.total(), False
         trace = [Step("start", score, time.perf_counter() - began)]
-        try:
+        with BestSoFar(BEST_STRUCTURE) as so_far:
             while self.max_iter is None or len(trace) <= self.max_iter:
                 if self.time_budget is not None and time.perf_counter() - began >= self.time_budget:
-                    interrupted = True
+                    out_of_time = True
                     break
                 gains = path.gains()
                 best = first_best(gains, score)
@@ -103,15 +104,14 @@ class StepwiseSearch(Search):
                 trace.append(Step(what, score, time.perf_counter() - began))
                 bar.set_postfix_str(f"score {score:,.4f}", refresh=False)
                 bar.update()
-        except KeyboardInterrupt:
-            interrupted = True
+        if so_far.interrupted:
             evaluator.reset(held)
         bar.close()
         return SearchResult(
             dag=held,
             score=score,
             search=repr(self),
-            interrupted=interrupted,
+            interrupted=out_of_time or so_far.interrupted,
             n_evaluated=evaluator.n_evaluated,
             seconds=time.perf_counter() - began,
             trace=tuple(trace),

@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._interrupts import BestSoFar
 from bntk.errors import DataError, SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import Score
 from bntk.learning.scores.base import Evaluator
-from bntk.learning.search.base import Search, SearchResult, Step
+from bntk.learning.search.base import BEST_STRUCTURE, Search, SearchResult, Step
 from bntk.learning.search.spanning import best_tree
 from bntk.learning.space import Group, Space
 from bntk.learning.space.named import mdbnc
@@ -185,18 +186,23 @@ class _Run:
         self.names, self.targets = tuple(space.groups[1].nodes), tuple(space.groups[0].nodes)
         self.n_features = len(self.names)
         self.trace: list[Step] = []
+        first = space.start()
+        self._among = SearchResult(first.subgraph(self.targets), 0.0, "start")
+        self._into = list(first.parent_indices[: self.n_features])
 
     def result(self) -> SearchResult:
-        among_classes = self._among_classes()
-        best, exact = self._into_features(self.feature_shape)
-        names = self.counter.names
-        arcs = [(names[u], names[v]) for v, chosen in enumerate(best) for u in chosen]
+        exact = False
+        with BestSoFar(BEST_STRUCTURE) as so_far:
+            self._among = self._among_classes()
+            self._into, exact = self._into_features(self.feature_shape)
+        among_classes, names = self._among, self.counter.names
+        arcs = [(names[u], names[v]) for v, chosen in enumerate(self._into) for u in chosen]
         self.evaluator.reset(DAG(names, [*among_classes.dag.arcs, *arcs]))
         score = self.evaluator.total()
         return SearchResult(
             self.evaluator.dag, score, f"classes: {among_classes.search}; features part by part",
-            exact and among_classes.exact, n_evaluated=self.evaluator.n_evaluated + among_classes.n_evaluated,
-            seconds=self._seconds(), trace=(*self.trace, Step("all", score, self._seconds())),
+            exact and among_classes.exact, so_far.interrupted, self.evaluator.n_evaluated + among_classes.n_evaluated,
+            self._seconds(), (*self.trace, Step("all", score, self._seconds())),
         )  # fmt: skip
 
     def _among_classes(self) -> SearchResult:
@@ -265,6 +271,7 @@ class _Run:
             if best and not value > self._score_of(best) + LEAST_GAIN * abs(value):
                 break
             best = parents
+            self._into = max(self._into, best, key=self._score_of)
         return best
 
     def _score_of(self, parents: list[Parents]) -> float:
