@@ -23,7 +23,7 @@ def _run(options: Namespace) -> None:
     written = FORMATS[suffix_of(options.output)]
     if not written.has_names:
         note(f"{options.output}: this format has no names; variables and states are numbered in it")
-    elif not written.keeps_counts and network.cpts[0].counts is not None:
+    elif not written.keeps_counts and any(cpt.counts is not None for cpt in network.cpts):
         keeping = " and ".join(suffix for suffix in FORMATS.helps if FORMATS[suffix].keeps_counts)
         note(f"{options.output}: only {keeping} keeps the counts, with which a network can learn from more rows")
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import bntk
 from bntk.cli.command import Command, Example, UsageError, did_you_mean, examples_text
-from bntk.cli.options import add_common
+from bntk.cli.options import Stored, add_common
 from bntk.cli.output import one_line, showing_notes
 from bntk.errors import BntkError
 
@@ -120,7 +120,11 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors in one line."""
+    """Errors in one line; an option that is repeated adds to its list, and is refused where it has one value."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.register("action", None, Stored)  # what an option does that names no other action
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: {one_line(message)} (see {self.prog} --help)\n")

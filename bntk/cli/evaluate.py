@@ -128,7 +128,7 @@ def _validated(training: Training, options: Namespace) -> CrossValidation:
     models = classifiers(specs, options, training)
     if options.holdout is None and not 2 <= options.folds <= len(training.X):
         raise DataError(f"--folds must be from 2 to the number of rows, {len(training.X):,}; got {options.folds}")
-    labels = [spec.text or spec.name for spec in specs]
+    labels = [str(spec) for spec in specs]
     if len(set(labels)) < len(labels):
         raise UsageError(f"--model names a model twice: {', '.join(labels)}")
     return cross_validate(

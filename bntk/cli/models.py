@@ -126,6 +126,8 @@ def _parameters(spec: ModelSpec, kind: Any, shared: dict[str, Any], seed: int, u
     """The parameters given for a classifier."""
     known = set(kind().get_params(deep=False))
     given = {SHARED.get(name, name): value for name, value in spec.options.items()}  # fan:score=bic is its criterion
+    if len(given) < len(spec.options):
+        raise UsageError(f"{spec} gives an option twice, by two of its names; it can have one value only")
     for name in given:
         if name not in known:
             raise UsageError(f"{spec.name} has no option {name!r}{did_you_mean(name, known)}")

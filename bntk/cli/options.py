@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import textwrap
-from argparse import ArgumentParser, ArgumentTypeError, _ArgumentGroup
+from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,35 @@ _WIDTH = 100  # of lines of help
 SHAPES = ("dag", "tree", "forest", "polytree")
 NUMERIC = ("mdl", "width", "frequency", "category", "bernoulli", "gaussian", "kde", "multinomial")
 MISSING = ("marginal", "em", "state", "available", "drop")
+
+
+# ---- repeated options ----------------------------------------------------------------------------------------------
+
+
+class Stored(Action):
+    """What becomes of the words after an option. Lists of a repeated option add up; what has one value is given once.
+
+    Lists are options that take several words (``nargs``), and words that are read as several names.
+    """
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        """Keep the values, after those that were given before."""
+        given: dict[str, Any] = vars(namespace).setdefault("_given", {})
+        if self.option_strings and self.dest in given:
+            values = self._added(given[self.dest], values)
+        given[self.dest] = values
+        setattr(namespace, self.dest, values)
+
+    def _added(self, before: Any, values: Any) -> Any:
+        if isinstance(values, (list, tuple)):
+            return before + values
+        raise ArgumentError(self, f"given twice, {_word(before)} and {_word(values)}; it can have one value only")
+
+
+def _word(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 # ---- groups of options ---------------------------------------------------------------------------------------------
@@ -150,6 +179,9 @@ class ModelSpec:
     options: dict[str, Any] = field(default_factory=dict)
     text: str = ""
 
+    def __str__(self) -> str:
+        return self.text or self.name
+
 
 @dataclass(frozen=True)
 class ScoreSpec:
@@ -157,6 +189,9 @@ class ScoreSpec:
 
     name: str
     parameter: float | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.parameter is None else f"{self.name}:{self.parameter:g}"
 
     def make(self) -> Any:
         """The name alone, or the score with its parameter."""
@@ -177,6 +212,9 @@ class PriorSpec:
 
     name: str
     number: float | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.number is None else f"{self.name}:{self.number:g}"
 
     def make(self) -> Any:
         """The prior."""
@@ -285,14 +323,17 @@ def arc(text: str) -> tuple[str, str]:
 def model(text: str) -> ModelSpec:
     """A model with its options, as ``tan`` or ``kdb:k=3``."""
     word, colon, rest = text.partition(":")
-    name = one_of(dict.fromkeys((*CLASSIFIERS, *MULTI_CLASSIFIERS, *SHAPES)))(word)
+    kind = one_of(dict.fromkeys((*CLASSIFIERS, *MULTI_CLASSIFIERS, *SHAPES)))(word)
     options: dict[str, Any] = {}
     for part in rest.split(",") if colon else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (key and equals and value):
             raise ArgumentTypeError(f"expected options as in kdb:k=3, got {text!r}")
-        options[key.replace("-", "_")] = _literal(value)
-    return ModelSpec(name, options, text)
+        name = key.replace("-", "_")
+        if name in options:
+            raise ArgumentTypeError(f"{text!r} gives {key} twice; it can have one value only")
+        options[name] = _literal(value)
+    return ModelSpec(kind, options, text)
 
 
 def _literal(text: str) -> Any:

@@ -135,6 +135,8 @@ def _costs(path: str | None, states: Sequence[Any]) -> NDArray[np.float64] | Non
                     f"{path}: expected a cost for the true class {rows[i]!r} and the prediction {name!r}, "
                     f"both among {list(states)}"
                 )
+            if not np.isnan(matrix[true, said]):
+                raise DataError(f"{path} has the true class {rows[i]!r} and the prediction {name!r} twice")
             try:
                 matrix[true, said] = float(texts[code])
             except ValueError:

@@ -675,3 +675,12 @@ def test_measures_of_ordered_classes_are_those_of_python(harm, terminal, ask):
         line = f"bntk learn harm.parquet --target harm --model tan:search=hc --score {score} -o scored.json"
         assert terminal(line)[0] == 0
     assert bntk.load("scored.json").criterion == bntk.scores.Accuracy(prior=0.5)
+
+
+@pytest.mark.parametrize("line", ["info", "query", "query --mpe", "query --probability", "info --json"])
+def test_a_network_without_variables_is_told_of_as_any_other(line, terminal):
+    bntk.BayesianNetwork(bntk.DAG([]), []).save("none.json")
+    command, *options = line.split()
+    assert terminal("bntk convert none.json none.bif.gz")[0] == 0
+    code, out, err = terminal(f"bntk {command} none.bif.gz {' '.join(options)}")
+    assert (code, bool(out), err) == (0, True, "")
