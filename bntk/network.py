@@ -952,17 +952,19 @@ class BayesianNetwork:
 
         return pd.concat([_tidy(cpt) for cpt in self._cpts], ignore_index=True)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the network to a file, in the format that its suffix names; see :func:`bntk.io.save`.
 
         Parameters
         ----------
         path : str or path
             The file, which is replaced if it exists; ``.gz`` after the suffix compresses.
+        force : bool
+            Whether a file of more than 100 MB, before it is compressed, is written; by default that is refused.
         """
         from bntk.io import save
 
-        save(self, path)
+        save(self, path, force=force)
 
     def plot(
         self,

@@ -78,6 +78,8 @@ def _check_by_feature(features: Features, values: pd.Series) -> None:
     """Refuse numbers, read from a file, that are not one for each feature."""
     if features.continuous or values.index.tolist() != [v.name for v in features.variables]:
         raise DataError("there is not one number for each of the features, which are discrete")
+    if not (np.abs(values.to_numpy()) < 1e300).all():  # times a logarithm, and summed over features
+        raise DataError("the numbers of the features must be finite, and below 1e300")
 
 
 # ---- averaged ------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bntk.cli.command import Command, Example
 from bntk.cli.options import add_seed, positive, share
-from bntk.cli.output import PICTURES, check_can_be_written
+from bntk.cli.output import PICTURES, STANDARD_OUTPUT, check_can_be_written
 
 
 def _add_options(parser: ArgumentParser) -> None:
@@ -19,9 +19,11 @@ def _add_options(parser: ArgumentParser) -> None:
 
 def _run(options: Namespace) -> None:
     from bntk.demo import run
+    from bntk.io.files import naming
 
     check_can_be_written(str(options.picture), PICTURES)
-    run(options.rows, options.missing, options.seed, options.picture)
+    with naming(STANDARD_OUTPUT):
+        run(options.rows, options.missing, options.seed, options.picture)
 
 
 COMMAND = Command(

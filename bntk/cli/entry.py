@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import bntk
 from bntk.cli.command import Command, Example, UsageError, did_you_mean, examples_text
-from bntk.cli.options import Stored, add_common
-from bntk.cli.output import one_line, showing_notes
+from bntk.cli.options import Stored, add_common, in_options
+from bntk.cli.output import STANDARD_OUTPUT, one_line, showing_notes, write_out
 from bntk.errors import BntkError
 
 #: The commands, in the order in which one meets them; each is in the module of its name.
@@ -53,9 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else USAGE
     debug = options.debug or bool(os.environ.get("BNTK_DEBUG"))
     try:
-        with showing_notes(options.quiet):
+        with showing_notes(options):
             options.run(options)
-            sys.stdout.flush()
+            write_out()
     except BrokenPipeError:  # whoever read the output has seen enough
         _close_output()
         return ERROR
@@ -63,9 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("bntk: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.filename == STANDARD_OUTPUT:
+            _close_output()
         if debug:
             raise
-        print(f"bntk: {_told(error)}", file=sys.stderr)
+        print(f"bntk: {in_options(_told(error), vars(options))}", file=sys.stderr)
         return USAGE if isinstance(error, UsageError) else ERROR
     return 0
 

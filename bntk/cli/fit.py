@@ -10,7 +10,18 @@ import bntk
 from bntk._declared import FORMATS
 from bntk.cli.command import Command, Example
 from bntk.cli.inputs import Data, load_structure, read_data, rows_for, shared_columns
-from bntk.cli.options import add_data, add_json, add_output, add_seed, made, one_of, positive, prior, suffixes
+from bntk.cli.options import (
+    add_data,
+    add_force,
+    add_json,
+    add_output,
+    add_seed,
+    made,
+    one_of,
+    positive,
+    prior,
+    suffixes,
+)
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
 
 if TYPE_CHECKING:
@@ -37,6 +48,7 @@ def _add_options(parser: ArgumentParser) -> None:
     )
     add_seed(parser)
     add_output(parser, f"the file of the network: {suffixes()}")
+    add_force(parser)
     add_json(parser)
 
 
@@ -50,7 +62,7 @@ def _run(options: Namespace) -> None:
     fitted, rows = _fitted(dag, network, data, options)
     seconds = time.perf_counter() - started
     if options.output is not None:
-        fitted.save(options.output)
+        fitted.save(options.output, force=options.force)
     em = fitted.report if isinstance(fitted.report, EMResult) else None
     likelihood = fitted.log_likelihood(rows) if em is None else em.log_likelihood
     if em is not None and not em.converged:

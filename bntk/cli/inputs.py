@@ -20,6 +20,7 @@ from bntk.data.readers import read_columns
 from bntk.data.table import Table
 from bntk.data.variable import is_missing, natural_order
 from bntk.errors import DataError, ParseError, UnknownNameError
+from bntk.io.files import naming
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +158,8 @@ def spreadsheet_advice(source: str) -> str:
 def _read_standard_input(settings: dict[str, Any]) -> list[CodedColumn]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows.csv")
-        path.write_bytes(sys.stdin.buffer.read())
+        with naming(folder):
+            path.write_bytes(sys.stdin.buffer.read())
         try:
             return read_columns(path, **settings)
         except ParseError as error:

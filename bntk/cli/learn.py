@@ -21,6 +21,7 @@ from bntk.cli.options import (
     SHAPES,
     ModelSpec,
     add_data,
+    add_force,
     add_json,
     add_model_options,
     add_output,
@@ -33,6 +34,7 @@ from bntk.cli.options import (
     suffixes,
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
+from bntk.data.coding import left_out
 from bntk.errors import BntkWarning, DataError
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ def _add_options(parser: ArgumentParser) -> None:
         "--tiers", metavar="A,B", type=names, nargs="+", help="no arc from a later tier to an earlier one"
     )
     add_output(parser, f"the file of the network ({suffixes()}) or classifier (.json)")
+    add_force(parser)
     add_json(parser)
 
 
@@ -105,7 +108,7 @@ def _learn_network(options: Namespace) -> None:
         raise UsageError(f"{spec.name} is a classifier: say --target COLUMN; without one: {', '.join(SHAPES)}")
     if spec.options or options.base:
         raise UsageError("options of a model (name:option=value, --base) are for classifiers, with --target")
-    data = read_data(options)
+    data = _without_identifiers(read_data(options), options)
     rows = _with_intervals(data, options)
     if options.missing == "drop":
         rows = _complete(rows, data.source)
@@ -189,6 +192,15 @@ def _complete(rows: Table, source: str) -> Table:
     return complete
 
 
+def _without_identifiers(data: Data, options: Namespace) -> Data:
+    """The columns that something can be learned from, as for classifiers."""
+    unused = left_out(list(data.columns.values()), options.identifiers or "drop")
+    kept = {name: column for name, column in data.columns.items() if name not in unused}
+    if not kept:
+        raise DataError(f"no column of {data.source} is left to learn from")
+    return Data(data.source, kept)
+
+
 def _with_intervals(data: Data, options: Namespace) -> Table:
     """The rows with columns of many numbers cut into intervals, as --numeric says."""
     bins = options.bins or DEFAULT_BINS
@@ -226,7 +238,7 @@ def _space(shape: str, rows: Table, options: Namespace) -> Space:
 
 def _save(result: Any, options: Namespace) -> None:
     if options.output is not None:
-        result.save(options.output)
+        result.save(options.output, force=options.force)
 
 
 def _tell_of_interrupt(document: dict[str, Any]) -> None:

@@ -11,25 +11,13 @@ import numpy as np
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS, Declared
 from bntk.cli.command import UsageError, did_you_mean
 from bntk.cli.inputs import Data, are_numbers
-from bntk.cli.options import DEFAULT, ModelSpec, made
+from bntk.cli.options import DEFAULT, SHARED, ModelSpec, made
 from bntk.cli.output import note
 from bntk.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
-
-#: Options of the command line, and the parameters of classifiers that they are.
-SHARED = {
-    "score": "criterion",
-    "search": "search",
-    "max_parents": "max_parents",
-    "prior": "prior",
-    "numeric": "numeric",
-    "bins": "n_bins",
-    "missing": "missing",
-    "base": "estimator",
-}
 
 
 class Training:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import textwrap
 from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +20,19 @@ _WIDTH = 100  # of lines of help
 SHAPES = ("dag", "tree", "forest", "polytree")
 NUMERIC = ("mdl", "width", "frequency", "category", "bernoulli", "gaussian", "kde", "multinomial")
 MISSING = ("marginal", "em", "state", "available", "drop")
+IDENTIFIERS = ("drop", "keep")
+#: Options of the command line, and the parameters of classifiers that they are.
+SHARED = {
+    "score": "criterion",
+    "search": "search",
+    "max_parents": "max_parents",
+    "prior": "prior",
+    "numeric": "numeric",
+    "bins": "n_bins",
+    "missing": "missing",
+    "identifiers": "identifiers",
+    "base": "estimator",
+}
 
 
 # ---- repeated options ----------------------------------------------------------------------------------------------
@@ -67,6 +82,11 @@ def add_json(parser: ArgumentParser) -> None:
 def add_output(parser: ArgumentParser, what: str, *, required: bool = False) -> None:
     """Where the result goes."""
     parser.add_argument("-o", "--output", metavar="FILE", required=required, help=f"{what}; a file there is replaced")
+
+
+def add_force(parser: ArgumentParser) -> None:
+    """Leave to write large files."""
+    parser.add_argument("--force", action="store_true", help="write the file also if it is larger than 100 MB")
 
 
 def add_network(parser: ArgumentParser, name: str = "network") -> None:
@@ -136,6 +156,11 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
         help="how missing values are treated: marginal, em, state (classifiers); available, drop, em (networks)",
     )  # fmt: skip
     group.add_argument(
+        "--identifiers", type=one_of(IDENTIFIERS),
+        help="columns of labels that identify rows, dates and times are left out with a note (drop, the default), or "
+        "used as they are (keep)",
+    )  # fmt: skip
+    group.add_argument(
         "--base", type=model, metavar="MODEL", help="the model of one class in models of several classes, or in awnb"
     )
     add_seed(group)
@@ -161,6 +186,22 @@ def model_help() -> str:
         f"a,b (by default {DEFAULT_MULTI}):\n{lines(MULTI_CLASSIFIERS)}\n\nOptions of a model follow its name, as in "
         "kdb:k=3 and aode:m=5."
     )
+
+
+def in_options(text: str, known: Container[str]) -> str:
+    """A message of the library with arguments such as ``force=True`` written as the options that a command has."""
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        name = next((option for option, parameter in SHARED.items() if parameter == name), name)
+        if name not in known:
+            return match[0]
+        return f"--{name.replace('_', '-')}" + ("" if value is None else f" {value}")
+
+    return _ARGUMENT.sub(option, text)
+
+
+_ARGUMENT = re.compile(r'\b([a-z_]+)=(?:"([^" ]+)"|True\b)')
 
 
 def suffixes() -> str:

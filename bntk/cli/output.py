@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from bntk.cli.command import did_you_mean
+from bntk.cli.options import in_options
 from bntk.errors import BntkWarning, DataError
 
 if TYPE_CHECKING:
@@ -38,15 +39,16 @@ def note(text: str) -> None:
 
 
 @contextlib.contextmanager
-def showing_notes(quiet: bool) -> Iterator[None]:
+def showing_notes(options: Namespace) -> Iterator[None]:
     """Show every warning once, as one line; none when quiet."""
+    quiet, known = options.quiet, vars(options)
     told: set[str] = set()
 
     def show(
         message: Warning | str, category: type[Warning], filename: str, lineno: int,
         file: TextIO | None = None, line: str | None = None,
     ) -> None:  # fmt: skip
-        text = one_line(str(message))
+        text = in_options(one_line(str(message)), known)
         if text not in told:
             told.add(text)
             print(f"bntk: note: {text}", file=sys.stderr)
@@ -69,7 +71,20 @@ def shows_progress(options: Namespace) -> bool:
 
 def emit(options: Namespace, document: dict[str, Any], text: Callable[[], str]) -> None:
     """Print a result: the document as JSON with ``--json``, else the text."""
-    print(json_text(document) if options.json else text())
+    write_out((json_text(document) if options.json else text()) + "\n")
+
+
+#: How errors name it.
+STANDARD_OUTPUT = "standard output"
+
+
+def write_out(text: str = "") -> None:
+    """Write to standard output, up to the last character; an error names it."""
+    from bntk.io.files import naming
+
+    with naming(STANDARD_OUTPUT):
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 def json_text(document: Any) -> str:
@@ -161,7 +176,7 @@ def suffix_of(path: str) -> str:
 def write_rows(frame: pd.DataFrame, path: str | None) -> None:
     """Rows to a file, whole or not at all, or as CSV to standard output."""
     if path is None or path == "-":
-        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        write_out(frame.to_csv(index=False, lineterminator="\n"))
         return
     if suffix_of(path) == ".parquet":
         packed = io.BytesIO()

@@ -20,7 +20,7 @@ from bntk.errors import ColumnWarning, DataError, ParseError
 
 _SEPARATORS = ",;\t|"
 _LINE_FEED, _QUOTE = 10, 34
-_OTHER_ENCODING = '; if it is of an older program, read it with encoding="latin-1" (--encoding latin-1 in the command)'
+_OTHER_ENCODING = '; if it is of an older program, read it with encoding="latin-1"'
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _warn_of_commas(names: Sequence[str], texts: Sequence[Sequence[str]], reques
     if commas:
         warnings.warn(
             f"the columns {format_states(commas)} look like numbers with decimal commas, and are read as labels; "
-            'read them with decimal="," (--decimal , in the command)',
+            'read them with decimal=","',
             ColumnWarning,
             stacklevel=caller_level(),
         )

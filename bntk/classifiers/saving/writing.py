@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from bntk.classifiers.unsaved import Unsaved
 from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.io.json_network import document_of, variable_entry
+from bntk.io.sizes import Parts, tables_of
 from bntk.network import BayesianNetwork
 
 _LONGEST_TEXT = 200
@@ -157,6 +159,31 @@ class Writer:
             values = [value if math.isfinite(value) else repr(value) for value in values]
         name = f"U{array.dtype.itemsize // 4}" if kind == "U" else array.dtype.name
         return {"array": name, "shape": list(array.shape), "values": values}
+
+
+# ---- how large it becomes ------------------------------------------------------------------------------------------
+
+
+def numbers_of(value: Any, name: str = "", seen: set[int] | None = None) -> Parts:
+    """The numbers that the text of a value will hold, each array with a name; nothing is made of them."""
+    seen = set() if seen is None else seen
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif isinstance(value, BayesianNetwork):
+        yield from tables_of(value, counts=True)
+    elif isinstance(value, RowReader):
+        if id(value) not in seen:
+            seen.add(id(value))
+            inner = [(f"{type(value).__name__}.{part}", vars(value).get(part)) for part in state_types(type(value))]
+            yield from chain.from_iterable(numbers_of(item, part, seen) for part, item in inner)
+    elif type(value) in names_of_kinds():
+        parts = kinds()[names_of_kinds()[type(value)]].take_apart(value)
+        yield from chain.from_iterable(numbers_of(item, f"{name}.{part}", seen) for part, item in parts.items())
+    elif isinstance(value, (list, tuple, Mapping)):
+        items = value.values() if isinstance(value, Mapping) else value
+        yield from chain.from_iterable(numbers_of(item, name, seen) for item in items)
+    elif _is_series(value):
+        yield name, value.to_numpy()
 
 
 def _is_series(value: Any) -> bool:
