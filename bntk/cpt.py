@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk._warnings import warn
 from bntk.data.variable import State, Variable, state_text
 from bntk.errors import NetworkError, NormalisationWarning, TooLargeError, UnknownNameError
 
@@ -392,7 +392,7 @@ def normalised(
 
 def warn_normalised(what: str, off: float) -> None:
     """The one message about rows that did not sum to one."""
-    warnings.warn(f"{what} summed to 1 only within {off:.2g} and were normalised", NormalisationWarning, stacklevel=3)
+    warn(f"{what} summed to 1 only within {off:.2g} and were normalised", NormalisationWarning, [what])
 
 
 def _checked_family(child: Variable, parents: Sequence[Variable]) -> tuple[Variable, ...]:

@@ -18,6 +18,7 @@ __all__ = [
     "GraphError",
     "ImpossibleEvidence",
     "ImpossibleRowsWarning",
+    "MissingValuesWarning",
     "NetworkError",
     "NormalisationWarning",
     "ParseError",
@@ -118,6 +119,10 @@ class ColumnWarning(BntkWarning):
 
 class UnseenStateWarning(BntkWarning):
     """A value that is not a known state was taken as missing."""
+
+
+class MissingValuesWarning(BntkWarning):
+    """Variables with missing values, by which the score of structures is misled."""
 
 
 class ImpossibleRowsWarning(BntkWarning):

@@ -9,7 +9,6 @@ density for it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from bntk._warnings import warn
 from bntk.data.class_order import label_column
 from bntk.data.coding import CodedColumn, check_column_names, codes_in_use, declared_order, left_out
 from bntk.data.columns import code_column, columns_of_frame, numbers_of
@@ -422,11 +422,11 @@ def _missing_labels(coded: CodedColumn, used: list[int]) -> NDArray[np.bool_] | 
 
 def _warn_of_many(n_labels: int, n_rows: int) -> None:
     if n_rows > 20 and n_labels > round(n_rows / 2):
-        warnings.warn(
+        warn(
             f"The number of unique classes is greater than 50% of the number of samples: y has {n_labels:,} labels in "
             f"{n_rows:,} rows. It could be a regression problem, or y an identifier.",
             UserWarning,
-            stacklevel=5,
+            ["classes"],
         )
 
 

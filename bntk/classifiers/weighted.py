@@ -5,7 +5,6 @@ All three classifiers are for discrete features; numbers are cut into intervals 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
@@ -17,6 +16,7 @@ from scipy.special import expit, gammaln, logit, logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from bntk._warnings import warn
 from bntk.classifiers.base import NetworkClassifier, _rows_of
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
@@ -418,11 +418,11 @@ class WANBIA(_DiscreteNaiveBayes):
         """A message if the weights could still be improved by moving them within their bounds."""
         left = np.abs(np.clip(weights - gradient, low, high) - weights).max()
         if left > 1e-4:
-            warnings.warn(
+            warn(
                 f"the weights of WANBIA have not converged (a gradient of {left:.1g} a row is left); give bounds or a "
                 "regularization",
                 ConvergenceWarning,
-                stacklevel=2,
+                [type(self).__name__],
             )
 
     def _log_tables(self) -> LogTables:

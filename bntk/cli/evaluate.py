@@ -26,7 +26,7 @@ from bntk.cli.options import (
     positive,
     share,
 )
-from bntk.cli.output import PICTURES, check_can_be_written, emit, shows_progress, table, write_file
+from bntk.cli.output import PICTURES, check_can_be_written, emit, showing_notes, shows_progress, table, write_file
 from bntk.errors import DataError
 from bntk.evaluation.measure_table import MEASURES, canonical, named
 
@@ -95,10 +95,11 @@ def _run(options: Namespace) -> None:
     documents: list[dict[str, Any]] = []
     results: dict[str, CrossValidation] = {}
     for path in options.data:
-        training = Training(read_data(Namespace(**{**vars(options), "data": path})), options.target)
-        if training.data.source in results:
-            raise UsageError(f"DATA names a file twice: {training.data.source}")
-        result = _validated(training, options)
+        with showing_notes(options, path if len(options.data) > 1 else ""):
+            training = Training(read_data(Namespace(**{**vars(options), "data": path})), options.target)
+            if training.data.source in results:
+                raise UsageError(f"DATA names a file twice: {training.data.source}")
+            result = _validated(training, options)
         results[training.data.source] = result
         documents.append(_document(training, result, options))
     if len(results) == 1:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-import warnings
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,7 @@ from bntk.cli.options import (
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
 from bntk.data.coding import left_out
-from bntk.errors import BntkWarning, DataError
+from bntk.errors import DataError
 
 if TYPE_CHECKING:
     from bntk.data.table import Table
@@ -172,15 +171,7 @@ def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
         return bntk.structural_em(rows, score, space, search, prior, seed=options.seed, progress=shown)
     if options.missing in ("marginal", "state"):
         raise UsageError(f"--missing {options.missing} is for classifiers; for networks: available, drop, em")
-    with warnings.catch_warnings():
-        if rows.has_missing.any():
-            warnings.filterwarnings("ignore", ".*missing values.*", BntkWarning)  # said here, in words of options
-            if options.missing is None:
-                note(
-                    "some values are missing, and scores favour parents that have some; --missing em (slower) or "
-                    "--missing drop (complete rows only) avoids that, --missing available accepts it"
-                )
-        return bntk.learn(rows, score, space, search, prior, seed=options.seed, progress=shown)
+    return bntk.learn(rows, score, space, search, prior, seed=options.seed, progress=shown)
 
 
 def _complete(rows: Table, source: str) -> Table:

@@ -201,7 +201,7 @@ def in_options(text: str, known: Container[str]) -> str:
     return _ARGUMENT.sub(option, text)
 
 
-_ARGUMENT = re.compile(r'\b([a-z_]+)=(?:"([^" ]+)"|True\b)')
+_ARGUMENT = re.compile(r'(?<!\w)(?<!\w\()([a-z_]+)=(?:"([^" ]+)"|True\b)')
 
 
 def suffixes() -> str:

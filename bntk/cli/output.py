@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from bntk._warnings import causes_of
 from bntk.cli.command import did_you_mean
 from bntk.cli.options import in_options
-from bntk.errors import BntkWarning, DataError
+from bntk.errors import BntkWarning, DataError, MissingValuesWarning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,26 +40,40 @@ def note(text: str) -> None:
 
 
 @contextlib.contextmanager
-def showing_notes(options: Namespace) -> Iterator[None]:
-    """Show every warning once, as one line; none when quiet."""
-    quiet, known = options.quiet, vars(options)
-    told: set[str] = set()
+def showing_notes(options: Namespace, about: str = "") -> Iterator[None]:
+    """Show every warning once for each cause, as one line in words of the command; none when quiet.
+
+    ``about`` is the file that they are about, where there are several.
+    """
+    told: set[Any] = set()
 
     def show(
         message: Warning | str, category: type[Warning], filename: str, lineno: int,
         file: TextIO | None = None, line: str | None = None,
     ) -> None:  # fmt: skip
-        text = in_options(one_line(str(message)), known)
-        if text not in told:
-            told.add(text)
-            print(f"bntk: note: {text}", file=sys.stderr)
+        causes = {(category, cause) for cause in causes_of(message)}
+        is_missing = issubclass(category, MissingValuesWarning)
+        text = _about_missing_values(options) if is_missing else in_options(one_line(str(message)), vars(options))
+        if text and not causes <= told and text not in told:
+            print(f"bntk: note: {about}{': ' if about else ''}{text}", file=sys.stderr)
+        told.update(causes, [text])
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if quiet else "always")
+        warnings.simplefilter("ignore" if options.quiet else "always")
         for meant_for_programmers in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
             warnings.simplefilter("ignore", meant_for_programmers)
         warnings.showwarning = show
         yield
+
+
+def _about_missing_values(options: Namespace) -> str:
+    """What the library says of scores and missing values, in words of options; nothing to who has chosen one."""
+    if options.missing is not None:
+        return ""
+    ways = "--missing state (missing is one more state) avoids that"
+    if not options.target:
+        ways = "--missing em (slower) or --missing drop (complete rows only) avoids that, --missing available takes it"
+    return f"some values are missing, and scores favour parents that have some; {ways}"
 
 
 def shows_progress(options: Namespace) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._warnings import warn
 from bntk.data.table import Table, as_table, code_dtype, column_names
 from bntk.errors import ImpossibleRowsWarning
 from bntk.inference import choose
@@ -295,8 +295,8 @@ def _warn_impossible(impossible: NDArray[np.bool_], consequence: str) -> None:
     n = int(impossible.sum())
     if n:
         rows = f"{n:,} of {impossible.size:,} rows" if impossible.size > 1 else "the row"
-        warnings.warn(
+        warn(
             f"{rows} cannot occur in this network (the first is row {int(np.argmax(impossible))}): {consequence}",
             ImpossibleRowsWarning,
-            stacklevel=4,
+            [consequence],
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
@@ -11,9 +10,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from bntk._progress import SHOWN
+from bntk._warnings import warn
 from bntk.cpt import search_limit
 from bntk.data.variable import Variable, format_states
-from bntk.errors import BntkWarning, DataError, SpaceError
+from bntk.errors import DataError, MissingValuesWarning, SpaceError
 from bntk.graph.dag import DAG
 from bntk.learning import scores
 from bntk.learning import search as searches
@@ -234,12 +234,14 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
         return
     incomplete = _incomplete(evaluator.counter)
     if incomplete and getattr(evaluator.score, "missing", "available") != "average":
-        warnings.warn(
-            f"{len(incomplete)} variables have missing values ({format_states(incomplete)}). {evaluator.score!r} adds "
-            "up the rows that are complete in a family, which favours many parents: leave incomplete rows out "
-            '(table.drop_missing()), or take scores.BIC(missing="average"), which is misled less',
-            BntkWarning,
-            stacklevel=4,
+        warn(
+            lambda names: (
+                f"missing values in {format_states(names)}: {evaluator.score!r} adds up the rows that are complete in "
+                'a family, which favours parents with missing values; bntk.scores.BIC(missing="average") as score or '
+                "criterion is misled less, and complete rows alone do not mislead"
+            ),
+            MissingValuesWarning,
+            incomplete,
         )
 
 
