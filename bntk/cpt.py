@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk._warnings import warn
 from bntk.data.variable import State, Variable, state_text
-from bntk.errors import NetworkError, NormalisationWarning, TooLargeError, UnknownNameError
+from bntk.errors import NetworkError, NormalisationWarning, TooLargeError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -245,6 +245,7 @@ class CPT:
         if unknown or absent:
             raise UnknownNameError(
                 f"{self.heading} needs a state for each of {[p.name for p in self.parents]}, got {list(given)}"
+                + did_you_mean(next(iter(unknown), None), absent)
             )
         return self.values[tuple(p.code(given[p.name]) for p in self.parents)]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bntk.cpt import CPT, LocalDistribution
 from bntk.data.variable import State, Variable, format_states
-from bntk.errors import NetworkError, UnknownNameError
+from bntk.errors import NetworkError, UnknownNameError, did_you_mean
 from bntk.graph.dag import DAG
 
 if TYPE_CHECKING:
@@ -1112,7 +1112,10 @@ def _ordered_cpts(dag: DAG, cpts: Iterable[LocalDistribution] | Mapping[str, Loc
     nodes = set(dag.nodes)
     unknown = [name for name in by_name if name not in nodes]
     if unknown:
-        raise UnknownNameError(f"tables are given for {unknown}, which are not nodes; the nodes are {list(dag.nodes)}")
+        raise UnknownNameError(
+            f"tables are given for {unknown}, which are not nodes{did_you_mean(unknown[0], dag.nodes)}"
+            f"; the nodes are {list(dag.nodes)}"
+        )
     return tuple(_checked(dag, by_name, name) for name in dag.nodes)
 
 

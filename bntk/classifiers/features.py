@@ -26,7 +26,7 @@ from bntk.data.columns import code_column, columns_of_frame, numbers_of
 from bntk.data.cuts import checked_cuts, code_columns, learn_cuts
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, plain_state, plain_states
-from bntk.errors import DataError
+from bntk.errors import DataError, did_you_mean
 
 #: Ways to cut numbers into intervals.
 CUTTING = ("mdl", "width", "frequency")
@@ -204,7 +204,10 @@ def _ways(numeric: str | Mapping[str, Any], names: Sequence[str], numbers: Mappi
     if isinstance(numeric, Mapping):
         unknown = [name for name in numeric if name not in names]
         if unknown:
-            raise DataError(f"numeric names the column {unknown[0]!r}, which X does not have; it has {list(names)}")
+            hint = did_you_mean(unknown[0], names)
+            raise DataError(
+                f"numeric names the column {unknown[0]!r}, which X does not have{hint}; it has {list(names)}"
+            )
         labelled = [name for name in numeric if name not in numbers]
         if labelled:
             raise DataError(f"numeric names the column {labelled[0]!r}, which does not hold numbers")

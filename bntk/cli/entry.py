@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import bntk
-from bntk.cli.command import Command, Example, UsageError, did_you_mean, examples_text
+from bntk.cli.command import Command, Example, UsageError, examples_text
 from bntk.cli.options import Stored, add_common, in_options
 from bntk.cli.output import STANDARD_OUTPUT, one_line, showing_notes, write_out
-from bntk.errors import BntkError
+from bntk.errors import BntkError, did_you_mean
 
 #: The commands, in the order in which one meets them; each is in the module of its name.
 COMMANDS = {

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bntk
-from bntk.cli.command import UsageError, did_you_mean
+from bntk.cli.command import UsageError
 from bntk.cli.output import note, shortened, suffix_of
 from bntk.data.coding import CodedColumn
 from bntk.data.readers import read_columns
 from bntk.data.table import Table
 from bntk.data.variable import is_missing, natural_order
-from bntk.errors import DataError, ParseError, UnknownNameError
+from bntk.errors import DataError, ParseError, UnknownNameError, did_you_mean
 from bntk.io.files import naming
 
 if TYPE_CHECKING:

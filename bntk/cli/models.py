@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS, Declared
-from bntk.cli.command import UsageError, did_you_mean
+from bntk.cli.command import UsageError
 from bntk.cli.inputs import Data, are_numbers
 from bntk.cli.options import DEFAULT, SHARED, ModelSpec, made
 from bntk.cli.output import note
-from bntk.errors import DataError
+from bntk.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

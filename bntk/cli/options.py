@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bntk._declared import CLASSIFIERS, FORMATS, MULTI_CLASSIFIERS, SCORES, SEARCHES, Declared
-from bntk.cli.command import did_you_mean
+from bntk.errors import did_you_mean
 
 DEFAULT, DEFAULT_MULTI = "tan", "mdbnc"
 _WIDTH = 100  # of lines of help

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from bntk._warnings import causes_of
-from bntk.cli.command import did_you_mean
 from bntk.cli.options import in_options
-from bntk.errors import BntkWarning, DataError, MissingValuesWarning
+from bntk.errors import BntkWarning, DataError, MissingValuesWarning, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,7 +26,7 @@ from bntk.data.variable import (
     plain_state,
     plain_states,
 )
-from bntk.errors import ColumnWarning, DataError, UnseenStateWarning
+from bntk.errors import ColumnWarning, DataError, UnseenStateWarning, did_you_mean
 
 MOST_FLOATS = 256  # distinct floats; beyond that, a column is a measurement, not a category
 MOST_STATES = 65_535  # distinct values of anything else; beyond that, it is an identifier
@@ -246,7 +246,8 @@ def _report(unknown_values: Sequence[_Unknown], unseen: str) -> None:
     if unseen == "error":
         worst = unknown_values[0]
         raise DataError(
-            f"column {worst.variable.name!r}, row {worst.first_row}: {worst.first_label!r} is not a known state; the "
+            f"column {worst.variable.name!r}, row {worst.first_row}: {worst.first_label!r} is not a known state"
+            f"{did_you_mean(worst.first_label, worst.variable.states)}; the "
             f'states are {format_states(worst.variable.states)}; unseen="missing" takes such cells as missing'
         )
     causes = [(values.variable.name, label) for values in unknown_values for label in values.rows]
@@ -269,7 +270,8 @@ def _unseen_text(unknown_values: Sequence[_Unknown], told: set[tuple[str, State]
 def lacking_columns(lacking: Sequence[str], names: Sequence[str]) -> DataError:
     """The error for data without some of the columns that are needed."""
     s = "" if len(lacking) == 1 else "s"
-    return DataError(f"the data has no column{s} {format_states(lacking)[1:-1]}; it has {format_states(names)}")
+    hint = did_you_mean(lacking[0], names)
+    return DataError(f"the data has no column{s} {format_states(lacking)[1:-1]}{hint}; it has {format_states(names)}")
 
 
 def check_column_names(names: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from operator import attrgetter
 import numpy as np
 
 from bntk.data.intervals import cuts_of_names, interval_names, interval_of, number_in
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 State = Hashable
 
@@ -166,7 +166,8 @@ class Variable:
         found = self.find(state)
         if found is None:
             raise UnknownNameError(
-                f"variable {self.name!r} has no state {state!r}; its states are {format_states(self.states)}"
+                f"variable {self.name!r} has no state {state!r}{did_you_mean(state, self.states)}; its states are "
+                f"{format_states(self.states)}"
             )
         return found
 

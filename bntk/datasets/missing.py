@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bntk.data.table import Table
 from bntk.data.variable import format_states
 from bntk.datasets.logit import expit, threshold
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,5 +132,7 @@ def _checked(chosen: Iterable[str], names: list[str]) -> list[str]:
     chosen = [chosen] if isinstance(chosen, str) else list(chosen)
     for name in chosen:
         if name not in names:
-            raise UnknownNameError(f"the data has no column {name!r}; it has {format_states(names)}")
+            raise UnknownNameError(
+                f"the data has no column {name!r}{did_you_mean(name, names)}; it has {format_states(names)}"
+            )
     return chosen

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk.data.variable import State, Variable, format_states, state_text
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,8 @@ class Distribution:
     def _axis(self, name: str) -> int:
         if name not in self.names:
             raise UnknownNameError(
-                f"{self.heading} is not about {name!r}; its variables are {format_states(self.names)}"
+                f"{self.heading} is not about {name!r}{did_you_mean(name, self.names)}; its variables are "
+                f"{format_states(self.names)}"
             )
         return self.names.index(name)
 
@@ -263,7 +264,8 @@ class Marginals(Mapping[str, Distribution]):
     def __getitem__(self, name: str) -> Distribution:
         if name not in self._distributions:
             raise UnknownNameError(
-                f"there is no marginal of {name!r}: it is observed or unknown; there are {format_states([*self])}"
+                f"there is no marginal of {name!r}: it is observed or unknown{did_you_mean(name, self)}; there are "
+                f"{format_states([*self])}"
             )
         return self._distributions[name]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bntk.data.variable import format_states
-from bntk.errors import UnknownNameError
+from bntk.errors import UnknownNameError, did_you_mean
 from bntk.graph.dag import DAG
 from bntk.graph.layout import Layout, layered_layout
 from bntk.network import BayesianNetwork
@@ -159,7 +159,10 @@ def _known(dag: DAG, names: Names, what: str) -> tuple[str, ...]:
     several = (names,) if isinstance(names, str) else tuple(names or ())
     unknown = [name for name in several if name not in dag]
     if unknown:
-        raise UnknownNameError(f"{what}: {unknown} are not nodes; the nodes are {format_states(dag.nodes)}")
+        raise UnknownNameError(
+            f"{what}: {unknown} are not nodes{did_you_mean(unknown[0], dag.nodes)}"
+            f"; the nodes are {format_states(dag.nodes)}"
+        )
     return several
 
 
