@@ -6,6 +6,7 @@
 ``{"dict": [[key, value], ...]}``
 ``{"array": "float64", "shape": [2, 3], "values": []}``  an array, flat, the last axis fastest
 ``{"scalar": "int64", "value": 1}``                    a number or text of numpy
+``{"label": ["datetime.date", "2024-02-29"]}``         a date, time or interval, see :mod:`bntk.io.json_labels`
 ``{"series": [names], "values": {"array": ...}}``      a pandas Series
 ``{"variable": 0}``, ``{"classifier": 0}``             one of the lists of variables and classifiers of the file
 ``{"network": {...}, "prior": ...}``                   a network as in a file of its own
@@ -37,6 +38,7 @@ from bntk.classifiers.saving.kinds import (
 from bntk.classifiers.unsaved import Unsaved
 from bntk.data.variable import Variable
 from bntk.errors import DataError
+from bntk.io.json_labels import label_parts
 from bntk.io.json_network import document_of, variable_entry
 from bntk.io.sizes import Parts, tables_of
 from bntk.network import BayesianNetwork
@@ -103,6 +105,8 @@ class Writer:
             return {"dict": [[self.value(k, path), self.value(v, path)] for k, v in value.items()]}
         if kind is np.ndarray:
             return self._array(value, path)
+        if (parts := label_parts(value, lambda end: self.value(end, path))) is not None:
+            return {"label": parts}
         if isinstance(value, np.generic):
             entry = self._array(np.asarray(value), path)
             return {"scalar": entry["array"], "value": entry["values"][0]}
@@ -149,8 +153,11 @@ class Writer:
             return {"unsaved": repr(prior)[:_LONGEST_TEXT]}
 
     def _array(self, array: NDArray[Any], path: str) -> dict[str, Any]:
-        values = array.ravel().tolist()
         kind = array.dtype.kind
+        if kind in "mM":
+            array, name = array.view(np.int64), array.dtype.name
+            return {"array": name, "shape": list(array.shape), "values": array.ravel().tolist()}
+        values = array.ravel().tolist()
         if kind not in "biufUO" or (kind == "f" and array.dtype.itemsize > 8):
             raise DataError(f"{path} is an array of {array.dtype}, which a file cannot hold; use text or numbers")
         if kind == "O":
