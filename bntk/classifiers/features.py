@@ -382,6 +382,10 @@ def _label_array(labels: list[Any], row: Callable[[int], Any], missing: NDArray[
     dtype = np.asarray(row(first)).dtype
     if dtype.kind in "US":  # one row of a series is as wide as its own text
         return np.array(labels, dtype=np.result_type(dtype, np.array(labels, dtype=dtype.kind)))
+    if dtype.kind in "mM":  # numpy drops the nanoseconds of pandas' timestamps
+        import pandas as pd
+
+        return pd.Series(labels).to_numpy(dtype=dtype)
     if dtype.kind != "O":
         return np.array(labels, dtype=dtype)
     if missing is not None and {*map(type, labels)} in ({int}, {float}, {bool}):

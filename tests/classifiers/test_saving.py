@@ -303,10 +303,9 @@ def test_only_fitted_classifiers_and_only_json(tmp_path):
         bntk.TAN().save(tmp_path / "x.json")
     with pytest.raises(DataError, match="written as .json"):
         fitted(bntk.TAN()).save(tmp_path / "x.bif")
-    days = pd.to_datetime(["2020-01-01", "2021-01-01"]).repeat(75).to_numpy()
-    by_day = bntk.NaiveBayes().fit(rows()[["smoke", "lung"]], days)
-    with pytest.raises(DataError, match="datetime64.*cannot hold"):
-        dump(by_day)
+    bytes_as_states = rows()[["smoke"]].assign(raw=np.array([b"a", b"b"] * 75, dtype=object))
+    with pytest.raises(DataError, match="'raw' has the state b'a' of type bytes"):
+        dump(bntk.NaiveBayes().fit(bytes_as_states, rows()["kind"]))
 
 
 # ---- what must not be read -------------------------------------------------------------------------------------------
