@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -12,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
+from bntk._warnings import warn
 from bntk.data.variable import State, Variable, state_text
-from bntk.errors import NetworkError, NormalisationWarning, TooLargeError, UnknownNameError
+from bntk.errors import NetworkError, NormalisationWarning, TooLargeError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -253,6 +253,7 @@ class CPT:
         if unknown or absent:
             raise UnknownNameError(
                 f"{self.heading} needs a state for each of {[p.name for p in self.parents]}, got {list(given)}"
+                + did_you_mean(next(iter(unknown), None), absent)
             )
         return self.values[tuple(p.code(given[p.name]) for p in self.parents)]
 
@@ -401,7 +402,7 @@ def normalised(
 
 def warn_normalised(what: str, off: float) -> None:
     """The one message about rows that did not sum to one."""
-    warnings.warn(f"{what} summed to 1 only within {off:.2g} and were normalised", NormalisationWarning, stacklevel=3)
+    warn(f"{what} summed to 1 only within {off:.2g} and were normalised", NormalisationWarning, [what])
 
 
 def _checked_family(child: Variable, parents: Sequence[Variable]) -> tuple[Variable, ...]:

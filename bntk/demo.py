@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 import warnings
@@ -14,6 +15,7 @@ import bntk
 from bntk.data.table import Table
 from bntk.errors import BntkWarning
 from bntk.graph.dag import DAG
+from bntk.io.files import write_bytes
 from bntk.learning.search import SearchResult
 from bntk.network import BayesianNetwork
 
@@ -121,4 +123,6 @@ def save_picture(dag: DAG, path: Path) -> None:
 
     matplotlib.use("Agg")
     axes = dag.plot(highlight=["dysp"], title="asia")
-    axes.figure.savefig(path, dpi=150)
+    drawn = io.BytesIO()
+    axes.figure.savefig(drawn, format=path.suffix[1:].lower(), dpi=150)
+    write_bytes(path, drawn.getvalue())

@@ -21,6 +21,7 @@ __all__ = [
     "ImpossibleEvidence",
     "ImpossibleRowsWarning",
     "InterruptedWarning",
+    "MissingValuesWarning",
     "NetworkError",
     "NormalisationWarning",
     "ParseError",
@@ -29,6 +30,28 @@ __all__ = [
     "UnknownNameError",
     "UnseenStateWarning",
 ]
+
+
+#: Names among which one that is much like another is looked for.
+_MOST_NAMES = 5_000
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """``"; did you mean 'x'?"`` where one of the known names is much like this one, as in another case, else nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("Yes", ["no", "yes"])
+    "; did you mean 'yes'?"
+    """
+    import difflib
+
+    if not isinstance(name, str):
+        return ""
+    folded = {str(other).strip().casefold(): other for other in reversed([*known])}
+    wanted = name.strip().casefold()
+    near = [wanted] if wanted in folded else difflib.get_close_matches(wanted, [*folded][-_MOST_NAMES:], n=1)
+    return f"; did you mean {folded[near[0]]!r}?" if near else ""
 
 
 class BntkError(Exception):
@@ -129,6 +152,10 @@ class ColumnWarning(BntkWarning):
 
 class UnseenStateWarning(BntkWarning):
     """A value that is not a known state was taken as missing."""
+
+
+class MissingValuesWarning(BntkWarning):
+    """Variables with missing values, by which the score of structures is misled."""
 
 
 class ImpossibleRowsWarning(BntkWarning):

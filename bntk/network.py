@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bntk import _checking
 from bntk.cpt import CPT, LocalDistribution
 from bntk.data.variable import State, Variable, format_states
-from bntk.errors import DataError, NetworkError, UnknownNameError
+from bntk.errors import DataError, NetworkError, UnknownNameError, did_you_mean
 from bntk.graph.dag import DAG, as_dag
 
 if TYPE_CHECKING:
@@ -954,17 +954,19 @@ class BayesianNetwork:
 
         return pd.concat([_tidy(cpt) for cpt in self._cpts], ignore_index=True)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the network to a file, in the format that its suffix names; see :func:`bntk.io.save`.
 
         Parameters
         ----------
         path : str or path
             The file, which is replaced if it exists; ``.gz`` after the suffix compresses.
+        force : bool
+            Whether a file of more than 100 MB, before it is compressed, is written; by default that is refused.
         """
         from bntk.io import save
 
-        save(self, path)
+        save(self, path, force=force)
 
     def plot(
         self,
@@ -1141,7 +1143,10 @@ def _ordered_cpts(dag: DAG, cpts: Iterable[LocalDistribution] | Mapping[str, Loc
     nodes = set(dag.nodes)
     unknown = [name for name in by_name if name not in nodes]
     if unknown:
-        raise UnknownNameError(f"tables are given for {unknown}, which are not nodes; the nodes are {list(dag.nodes)}")
+        raise UnknownNameError(
+            f"tables are given for {unknown}, which are not nodes{did_you_mean(unknown[0], dag.nodes)}"
+            f"; the nodes are {list(dag.nodes)}"
+        )
     return tuple(_checked(dag, by_name, name) for name in dag.nodes)
 
 

@@ -80,7 +80,7 @@ class RowReader(ClassifierMixin, BaseEstimator):
         super().__init_subclass__(**options)
         complete_docstring(cls)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the fitted classifier to one file, ``.json`` or ``.json.gz``; :func:`bntk.load` reads it.
 
         What is read back predicts, explains and goes on learning (``partial_fit``) exactly as before. If writing fails,
@@ -91,6 +91,9 @@ class RowReader(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         path : str or path
+        force : bool
+            Whether a file of more than 100 MB, before it is compressed, is written; by default that is refused, with
+            the size and the largest tables.
 
         Examples
         --------
@@ -105,7 +108,7 @@ class RowReader(ClassifierMixin, BaseEstimator):
         """
         from bntk.classifiers.saving import save
 
-        save(self, path)
+        save(self, path, force=force)
 
     def _restore(self) -> None:
         """After a file was read: refuse parts that do not fit together, which kernels would trust; make the rest."""

@@ -139,6 +139,9 @@ class Gaussian:
                 raise DataError("the moments must be finite, a row for each feature and a column for each class")
         if (self.totals < 0).any() or (self.squares < 0).any():
             raise DataError("weights and squared deviations are not negative")
+        with np.errstate(all="ignore"):
+            if not all(np.isfinite(part).all() for part in self.of_all()) or np.isinf(self.parameters()).any():
+                raise DataError("the moments are too large to be added up")
 
     def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> Gaussian:
         """The moments of two sets of rows, merged by the formula of Chan, Golub and LeVeque (1979)."""
@@ -232,7 +235,9 @@ class Multinomial:
             raise DataError("the counts must have a row for each feature and a column for each class")
         if not ((self.counts >= 0) & np.isfinite(self.counts)).all():
             raise DataError("counts are finite numbers from 0")
-        self.log_probabilities()
+        with np.errstate(all="ignore"):
+            if np.isnan(self.log_probabilities()).any():
+                raise DataError("the counts are too large to be added up")
 
     def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> Multinomial:
         """The counts of more rows added."""

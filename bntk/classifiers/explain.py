@@ -14,7 +14,7 @@ from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.features import Rows
 from bntk.data.table import Table, code_dtype
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 from bntk.inference.rows import log_joint_rows
 from bntk.network import BayesianNetwork
 
@@ -72,7 +72,9 @@ def _two_classes(classifier: BayesClassifier, total: Floats, of: Any, against: A
         raise DataError(f"there is only one class, {classes[0]!r}, so that there are no odds to explain")
     for label in (of, against):
         if label is not None and label not in classes:
-            raise UnknownNameError(f"there is no class {label!r}; the classes are {classes}")
+            raise UnknownNameError(
+                f"there is no class {label!r}{did_you_mean(label, classes)}; the classes are {classes}"
+            )
     tried = classifier._sorted_states  # of equally probable classes, predict takes the first of ``classes_``
     ranked = tried[np.argsort(-total[tried], kind="stable")].tolist()
     first = ranked[0 if against is None or classes.index(against) != ranked[0] else 1]

@@ -9,7 +9,6 @@ density for it.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,10 +19,10 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from bntk._warnings import warn
 from bntk.data.class_order import label_column
 from bntk.data.coding import (
     CodedColumn,
-    caller_level,
     check_column_names,
     codes_in_use,
     declared_order,
@@ -309,6 +308,10 @@ def _label_array(labels: list[Any], row: Callable[[int], Any], missing: NDArray[
     dtype = np.asarray(row(first)).dtype
     if dtype.kind in "US":  # one row of a series is as wide as its own text
         return np.array(labels, dtype=np.result_type(dtype, np.array(labels, dtype=dtype.kind)))
+    if dtype.kind in "mM":  # numpy drops the nanoseconds of pandas' timestamps
+        import pandas as pd
+
+        return pd.Series(labels).to_numpy(dtype=dtype)
     if dtype.kind != "O":
         return np.array(labels, dtype=dtype)
     if missing is not None and {*map(type, labels)} in ({int}, {float}, {bool}):
@@ -352,11 +355,11 @@ def _missing_labels(coded: CodedColumn, used: list[int]) -> NDArray[np.bool_] | 
 
 def _warn_of_many(n_labels: int, n_rows: int) -> None:
     if n_rows > 20 and n_labels > round(n_rows / 2):
-        warnings.warn(
+        warn(
             f"The number of unique classes is greater than 50% of the number of samples: y has {n_labels:,} labels in "
             f"{n_rows:,} rows. It could be a regression problem, or y an identifier.",
             UserWarning,
-            stacklevel=caller_level(),
+            ["classes"],
         )
 
 

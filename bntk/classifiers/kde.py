@@ -66,6 +66,9 @@ class KernelDensity:
             raise DataError("points must be finite, and their weights above 0")
         if any((np.diff(self.of_class(k)[0]) <= 0).any() for k in range(self.n_classes)):
             raise DataError("the points of a class must rise")
+        with np.errstate(all="ignore"):
+            if not np.isfinite(self.weights.sum()) or (n and not np.isfinite(self.widths()).all()):
+                raise DataError("the weights, or the differences of the points, are too large to be added up")
 
     def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> KernelDensity:
         """With the points of more rows."""

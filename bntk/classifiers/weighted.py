@@ -5,7 +5,6 @@ All three classifiers are for discrete features; numbers are cut into intervals 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
@@ -19,6 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from bntk import _checking
+from bntk._warnings import warn
 from bntk.classifiers.base import CountedRows, NetworkClassifier, sample_weights
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
@@ -82,6 +82,8 @@ def _check_by_feature(features: Features, values: pd.Series) -> None:
     """Refuse numbers, read from a file, that are not one for each feature."""
     if features.continuous or values.index.tolist() != [v.name for v in features.variables]:
         raise DataError("there is not one number for each of the features, which are discrete")
+    if not (np.abs(values.to_numpy()) < 1e300).all():  # times a logarithm, and summed over features
+        raise DataError("the numbers of the features must be finite, and below 1e300")
 
 
 # ---- averaged ------------------------------------------------------------------------------------------------------
@@ -428,11 +430,11 @@ class WANBIA(_DiscreteNaiveBayes):
         """A message if the weights could still be improved by moving them within their bounds."""
         left = np.abs(np.clip(weights - gradient, low, high) - weights).max()
         if left > 1e-4:
-            warnings.warn(
+            warn(
                 f"the weights of WANBIA have not converged (a gradient of {left:.1g} a row is left); give bounds or a "
                 "regularization",
                 ConvergenceWarning,
-                stacklevel=2,
+                [type(self).__name__],
             )
 
     def _log_tables(self) -> LogTables:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -40,9 +39,3 @@ class UsageError(BntkError):
 def examples_text(examples: Iterable[Example]) -> str:
     """The examples as the last part of a help text."""
     return "examples:\n" + "\n".join(map(str, examples))
-
-
-def did_you_mean(name: str, known: Iterable[object]) -> str:
-    """``"; did you mean 'x'?"`` where one of the known names is much like this one, else nothing."""
-    near = difflib.get_close_matches(name, [str(k) for k in known], n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -7,23 +7,24 @@ from argparse import ArgumentParser, Namespace
 from bntk._declared import FORMATS
 from bntk.cli.command import Command, Example
 from bntk.cli.inputs import load_network
-from bntk.cli.options import add_network
+from bntk.cli.options import add_force, add_network
 from bntk.cli.output import check_can_be_written, note, suffix_of
 
 
 def _add_options(parser: ArgumentParser) -> None:
     add_network(parser)
     parser.add_argument("output", metavar="OUT", help="in the format of its suffix; a file there is replaced")
+    add_force(parser)
 
 
 def _run(options: Namespace) -> None:
     check_can_be_written(options.output, tuple(FORMATS), packed=True)
     network = load_network(options.network)
-    network.save(options.output)
+    network.save(options.output, force=options.force)
     written = FORMATS[suffix_of(options.output)]
     if not written.has_names:
         note(f"{options.output}: this format has no names; variables and states are numbered in it")
-    elif not written.keeps_counts and network.cpts[0].counts is not None:
+    elif not written.keeps_counts and any(cpt.counts is not None for cpt in network.cpts):
         keeping = " and ".join(suffix for suffix in FORMATS.helps if FORMATS[suffix].keeps_counts)
         note(f"{options.output}: only {keeping} keeps the counts, with which a network can learn from more rows")
 

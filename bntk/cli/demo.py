@@ -8,7 +8,7 @@ from pathlib import Path
 from bntk._interrupts import raising_interrupts
 from bntk.cli.command import Command, Example
 from bntk.cli.options import add_seed, positive, share
-from bntk.cli.output import PICTURES, check_can_be_written
+from bntk.cli.output import PICTURES, STANDARD_OUTPUT, check_can_be_written
 
 
 def _add_options(parser: ArgumentParser) -> None:
@@ -20,9 +20,10 @@ def _add_options(parser: ArgumentParser) -> None:
 
 def _run(options: Namespace) -> None:
     from bntk.demo import run
+    from bntk.io.files import naming
 
     check_can_be_written(str(options.picture), PICTURES)
-    with raising_interrupts():
+    with raising_interrupts(), naming(STANDARD_OUTPUT):
         run(options.rows, options.missing, options.seed, options.picture)
 
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import bntk
-from bntk.cli.command import Command, Example, UsageError, did_you_mean, examples_text
-from bntk.cli.options import add_common
-from bntk.cli.output import one_line, showing_notes
-from bntk.errors import BntkError
+from bntk.cli.command import Command, Example, UsageError, examples_text
+from bntk.cli.options import Stored, add_common, in_options
+from bntk.cli.output import STANDARD_OUTPUT, one_line, showing_notes, write_out
+from bntk.errors import BntkError, did_you_mean
 
 #: The commands, in the order in which one meets them; each is in the module of its name.
 COMMANDS = {
@@ -47,13 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupt by Ctrl-C. ``--debug``, or a variable ``BNTK_DEBUG`` in the environment, raises errors as they are.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = bool(os.environ.get("BNTK_DEBUG"))
+    debug, options = bool(os.environ.get("BNTK_DEBUG")), argparse.Namespace()
     try:
         options = _parsed(words)
         debug = debug or options.debug
-        with showing_notes(options.quiet):
+        with showing_notes(options):
             options.run(options)
-            sys.stdout.flush()
+            write_out()
     except SystemExit as stop:  # argparse has said all: help, a version, or what is wrong
         return stop.code if isinstance(stop.code, int) else USAGE
     except BrokenPipeError:  # whoever read the output has seen enough
@@ -63,9 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("bntk: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
+        if isinstance(error, OSError) and error.filename == STANDARD_OUTPUT:
+            _close_output()
         if debug:
             raise
-        print(f"bntk: {_told(error)}", file=sys.stderr)
+        print(f"bntk: {in_options(_told(error), vars(options))}", file=sys.stderr)
         return USAGE if isinstance(error, UsageError) else ERROR
     return 0
 
@@ -120,7 +122,11 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors in one line."""
+    """Errors in one line; an option that is repeated adds to its list, and is refused where it has one value."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.register("action", None, Stored)  # what an option does that names no other action
 
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE, f"{self.prog}: {one_line(message)} (see {self.prog} --help)\n")

@@ -27,7 +27,7 @@ from bntk.cli.options import (
     positive,
     share,
 )
-from bntk.cli.output import PICTURES, check_can_be_written, emit, shows_progress, table, write_file
+from bntk.cli.output import PICTURES, check_can_be_written, emit, showing_notes, shows_progress, table, write_file
 from bntk.errors import DataError
 from bntk.evaluation.measure_table import MEASURES, canonical, named
 
@@ -97,10 +97,11 @@ def _run(options: Namespace) -> None:
     documents: list[dict[str, Any]] = []
     results: dict[str, CrossValidation] = {}
     for path in options.data:
-        training = Training(read_data(Namespace(**{**vars(options), "data": path})), options.target, options)
-        if training.data.source in results:
-            raise UsageError(f"DATA names a file twice: {training.data.source}")
-        result = _validated(training, options)
+        with showing_notes(options, path if len(options.data) > 1 else ""):
+            training = Training(read_data(Namespace(**{**vars(options), "data": path})), options.target, options)
+            if training.data.source in results:
+                raise UsageError(f"DATA names a file twice: {training.data.source}")
+            result = _validated(training, options)
         results[training.data.source] = result
         documents.append(_document(training, result, options))
     if len(results) == 1:
@@ -130,7 +131,7 @@ def _validated(training: Training, options: Namespace) -> CrossValidation:
     models = classifiers(specs, options, training)
     if options.holdout is None and not 2 <= options.folds <= len(training.X):
         raise DataError(f"--folds must be from 2 to the number of rows, {len(training.X):,}; got {options.folds}")
-    labels = [spec.text or spec.name for spec in specs]
+    labels = [str(spec) for spec in specs]
     if len(set(labels)) < len(labels):
         raise UsageError(f"--model names a model twice: {', '.join(labels)}")
     return cross_validate(

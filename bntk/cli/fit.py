@@ -13,6 +13,7 @@ from bntk.cli.command import Command, Example
 from bntk.cli.inputs import Data, load_structure, read_data, reading, rows_for, shared_columns
 from bntk.cli.options import (
     add_data,
+    add_force,
     add_json,
     add_numeric,
     add_output,
@@ -51,6 +52,7 @@ def _add_options(parser: ArgumentParser) -> None:
     add_numeric(parser)
     add_seed(parser)
     add_output(parser, f"the file of the network: {suffixes()}")
+    add_force(parser)
     add_json(parser)
 
 
@@ -66,7 +68,7 @@ def _run(options: Namespace) -> None:
         fitted, rows = _fitted(dag, network, data, options)
     seconds = time.perf_counter() - started
     if options.output is not None:
-        fitted.save(options.output)
+        fitted.save(options.output, force=options.force)
     em = fitted.report if isinstance(fitted.report, EMResult) else None
     likelihood = fitted.log_likelihood(rows) if em is None else em.log_likelihood
     if em is not None and em.interrupted:

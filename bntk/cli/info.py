@@ -110,7 +110,7 @@ def _states(column: dict[str, Any]) -> str:
 
 def _tell_network(options: Namespace, network: Any) -> None:
     plan = network.plan()
-    counts = network.cpts[0].counts
+    counts = next((cpt.counts for cpt in network.cpts), None)
     document = {
         "kind": "network",
         "file": options.data,
@@ -121,7 +121,7 @@ def _tell_network(options: Namespace, network: Any) -> None:
         "arcs": [list(arc) for arc in network.dag.arcs],
         "structure": str(network.dag),
         "parameters": network.n_parameters,
-        "treewidth": len(plan.largest_clique) - 1,
+        "treewidth": max(len(plan.largest_clique) - 1, 0),
         "largest_clique": {"variables": list(plan.largest_clique), "entries": plan.largest_entries},
         "clique_entries": plan.total_entries,
         "engine": plan.engine,

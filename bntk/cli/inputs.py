@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bntk
-from bntk.cli.command import UsageError, did_you_mean
+from bntk.cli.command import UsageError
 from bntk.cli.output import note, shortened, suffix_of
 from bntk.data.coding import CodedColumn
 from bntk.data.readers import read_columns
 from bntk.data.table import Table
 from bntk.data.variable import is_missing, natural_order
-from bntk.errors import DataError, ParseError, UnknownNameError
+from bntk.errors import DataError, ParseError, UnknownNameError, did_you_mean
+from bntk.io.files import naming
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +160,8 @@ def spreadsheet_advice(source: str) -> str:
 def _read_standard_input(settings: dict[str, Any]) -> list[CodedColumn]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows.csv")
-        path.write_bytes(sys.stdin.buffer.read())
+        with naming(folder):
+            path.write_bytes(sys.stdin.buffer.read())
         try:
             return read_columns(path, **settings)
         except ParseError as error:
@@ -172,7 +174,8 @@ def reading(options: Namespace) -> Reading:
 
     if options.numeric not in (None, "auto", *WITHOUT_CLASS):
         raise UsageError(f"--numeric {options.numeric} needs a --target; without one: auto, {', '.join(WITHOUT_CLASS)}")
-    return Reading(options.numeric or "auto", options.bins or N_BINS, advice=_ADVICE)
+    identifiers = getattr(options, "identifiers", "keep") or "drop"
+    return Reading(options.numeric or "auto", options.bins or N_BINS, identifiers, _ADVICE)
 
 
 _ADVICE = (

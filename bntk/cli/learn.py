@@ -21,6 +21,7 @@ from bntk.cli.options import (
     SHAPES,
     ModelSpec,
     add_data,
+    add_force,
     add_json,
     add_model_options,
     add_output,
@@ -34,7 +35,7 @@ from bntk.cli.options import (
     suffixes,
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
-from bntk.errors import BntkWarning, DataError, InterruptedWarning
+from bntk.errors import DataError, InterruptedWarning
 
 if TYPE_CHECKING:
     from bntk.data.table import Table
@@ -57,6 +58,7 @@ def _add_options(parser: ArgumentParser) -> None:
         "--tiers", metavar="A,B", type=names, nargs="+", help="no arc from a later tier to an earlier one"
     )
     add_output(parser, f"the file of the network ({suffixes()}) or classifier (.json)")
+    add_force(parser)
     add_json(parser)
 
 
@@ -171,15 +173,7 @@ def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
         return bntk.structural_em(rows, score, space, search, prior, seed=options.seed, progress=shown)
     if options.missing in ("marginal", "state"):
         raise UsageError(f"--missing {options.missing} is for classifiers; for networks: available, drop, em")
-    with warnings.catch_warnings():
-        if rows.has_missing.any():
-            warnings.filterwarnings("ignore", ".*missing values.*", BntkWarning)  # said here, in words of options
-            if options.missing is None:
-                note(
-                    "some values are missing, and scores favour parents that have some; --missing em (slower) or "
-                    "--missing drop (complete rows only) avoids that, --missing available accepts it"
-                )
-        return bntk.learn(rows, score, space, search, prior, seed=options.seed, progress=shown)
+    return bntk.learn(rows, score, space, search, prior, seed=options.seed, progress=shown)
 
 
 def _complete(rows: Table, source: str) -> Table:
@@ -207,7 +201,7 @@ def _space(shape: str, rows: Table, options: Namespace) -> Space:
 
 def _save(result: Any, options: Namespace) -> None:
     if options.output is not None:
-        result.save(options.output)
+        result.save(options.output, force=options.force)
 
 
 def _tell_of_interrupt(document: dict[str, Any]) -> None:

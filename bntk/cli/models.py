@@ -9,27 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS, Declared
-from bntk.cli.command import UsageError, did_you_mean
+from bntk.cli.command import UsageError
 from bntk.cli.inputs import Data, are_numbers
-from bntk.cli.options import DEFAULT, ModelSpec, made
+from bntk.cli.options import DEFAULT, SHARED, ModelSpec, made
 from bntk.cli.output import note
-from bntk.errors import DataError
+from bntk.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
-
-#: Options of the command line, and the parameters of classifiers that they are.
-SHARED = {
-    "score": "criterion",
-    "search": "search",
-    "max_parents": "max_parents",
-    "prior": "prior",
-    "numeric": "numeric",
-    "bins": "n_bins",
-    "missing": "missing",
-    "base": "estimator",
-}
 
 #: With more different numbers a target looks like a measurement.
 MANY_CLASSES = 20
@@ -153,6 +141,8 @@ def _parameters(spec: ModelSpec, kind: Any, shared: dict[str, Any], seed: int, u
     """The parameters given for a classifier."""
     known = set(kind().get_params(deep=False))
     given = {SHARED.get(name, name): value for name, value in spec.options.items()}  # fan:score=bic is its criterion
+    if len(given) < len(spec.options):
+        raise UsageError(f"{spec} gives an option twice, by two of its names; it can have one value only")
     for name in given:
         if name not in known:
             raise UsageError(f"{spec.name} has no option {name!r}{did_you_mean(name, known)}")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import textwrap
-from argparse import ArgumentParser, ArgumentTypeError, _ArgumentGroup
+from argparse import Action, ArgumentError, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
 from bntk._declared import CLASSIFIERS, FORMATS, MULTI_CLASSIFIERS, SCORES, SEARCHES, Declared
-from bntk.cli.command import did_you_mean
+from bntk.errors import did_you_mean
 
 DEFAULT, DEFAULT_MULTI = "tan", "mdbnc"
 _WIDTH = 100  # of lines of help
@@ -18,6 +20,48 @@ _WIDTH = 100  # of lines of help
 SHAPES = ("dag", "tree", "forest", "polytree")
 NUMERIC = ("auto", "mdl", "width", "frequency", "category", "bernoulli", "gaussian", "kde", "multinomial")
 MISSING = ("marginal", "em", "state", "available", "drop")
+IDENTIFIERS = ("drop", "keep")
+#: Options of the command line, and the parameters of classifiers that they are.
+SHARED = {
+    "score": "criterion",
+    "search": "search",
+    "max_parents": "max_parents",
+    "prior": "prior",
+    "numeric": "numeric",
+    "bins": "n_bins",
+    "missing": "missing",
+    "identifiers": "identifiers",
+    "base": "estimator",
+}
+
+
+# ---- repeated options ----------------------------------------------------------------------------------------------
+
+
+class Stored(Action):
+    """What becomes of the words after an option. Lists of a repeated option add up; what has one value is given once.
+
+    Lists are options that take several words (``nargs``), and words that are read as several names.
+    """
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        """Keep the values, after those that were given before."""
+        given: dict[str, Any] = vars(namespace).setdefault("_given", {})
+        if self.option_strings and self.dest in given:
+            values = self._added(given[self.dest], values)
+        given[self.dest] = values
+        setattr(namespace, self.dest, values)
+
+    def _added(self, before: Any, values: Any) -> Any:
+        if isinstance(values, (list, tuple)):
+            return before + values
+        raise ArgumentError(self, f"given twice, {_word(before)} and {_word(values)}; it can have one value only")
+
+
+def _word(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 # ---- groups of options ---------------------------------------------------------------------------------------------
@@ -38,6 +82,11 @@ def add_json(parser: ArgumentParser) -> None:
 def add_output(parser: ArgumentParser, what: str, *, required: bool = False) -> None:
     """Where the result goes."""
     parser.add_argument("-o", "--output", metavar="FILE", required=required, help=f"{what}; a file there is replaced")
+
+
+def add_force(parser: ArgumentParser) -> None:
+    """Leave to write large files."""
+    parser.add_argument("--force", action="store_true", help="write the file also if it is larger than 100 MB")
 
 
 def add_network(parser: ArgumentParser, name: str = "network") -> None:
@@ -108,6 +157,11 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
         help="how missing values are treated: marginal, em, state (classifiers); available, drop, em (networks)",
     )  # fmt: skip
     group.add_argument(
+        "--identifiers", type=one_of(IDENTIFIERS),
+        help="columns of labels that identify rows, dates and times are left out with a note (drop, the default), or "
+        "used as they are (keep)",
+    )  # fmt: skip
+    group.add_argument(
         "--base", type=model, metavar="MODEL", help="the model of one class in models of several classes, or in awnb"
     )
     add_seed(group)
@@ -156,6 +210,22 @@ def model_help() -> str:
     )
 
 
+def in_options(text: str, known: Container[str]) -> str:
+    """A message of the library with arguments such as ``force=True`` written as the options that a command has."""
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        name = next((option for option, parameter in SHARED.items() if parameter == name), name)
+        if name not in known:
+            return match[0]
+        return f"--{name.replace('_', '-')}" + ("" if value is None else f" {value}")
+
+    return _ARGUMENT.sub(option, text)
+
+
+_ARGUMENT = re.compile(r'(?<!\w)(?<!\w\()([a-z_]+)=(?:"([^" ]+)"|True\b)')
+
+
 def suffixes() -> str:
     """The suffixes of network files, the usual one of each format."""
     return " ".join(FORMATS.helps)
@@ -172,6 +242,9 @@ class ModelSpec:
     options: dict[str, Any] = field(default_factory=dict)
     text: str = ""
 
+    def __str__(self) -> str:
+        return self.text or self.name
+
 
 @dataclass(frozen=True)
 class ScoreSpec:
@@ -179,6 +252,9 @@ class ScoreSpec:
 
     name: str
     parameter: float | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.parameter is None else f"{self.name}:{self.parameter:g}"
 
     def make(self) -> Any:
         """The name alone, or the score with its parameter."""
@@ -199,6 +275,9 @@ class PriorSpec:
 
     name: str
     number: float | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.number is None else f"{self.name}:{self.number:g}"
 
     def make(self) -> Any:
         """The prior."""
@@ -315,14 +394,17 @@ def arc(text: str) -> tuple[str, str]:
 def model(text: str) -> ModelSpec:
     """A model with its options, as ``tan`` or ``kdb:k=3``."""
     word, colon, rest = text.partition(":")
-    name = one_of(dict.fromkeys((*CLASSIFIERS, *MULTI_CLASSIFIERS, *SHAPES)))(word)
+    kind = one_of(dict.fromkeys((*CLASSIFIERS, *MULTI_CLASSIFIERS, *SHAPES)))(word)
     options: dict[str, Any] = {}
     for part in rest.split(",") if colon else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (key and equals and value):
             raise ArgumentTypeError(f"expected options as in kdb:k=3, got {text!r}")
-        options[key.replace("-", "_")] = _literal(value)
-    return ModelSpec(name, options, text)
+        name = key.replace("-", "_")
+        if name in options:
+            raise ArgumentTypeError(f"{text!r} gives {key} twice; it can have one value only")
+        options[name] = _literal(value)
+    return ModelSpec(kind, options, text)
 
 
 def _literal(text: str) -> Any:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from bntk.cli.command import did_you_mean
-from bntk.errors import BntkWarning, DataError
+from bntk._warnings import causes_of
+from bntk.cli.options import in_options
+from bntk.errors import BntkWarning, DataError, MissingValuesWarning, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,25 +39,40 @@ def note(text: str) -> None:
 
 
 @contextlib.contextmanager
-def showing_notes(quiet: bool) -> Iterator[None]:
-    """Show every warning once, as one line; none when quiet."""
-    told: set[str] = set()
+def showing_notes(options: Namespace, about: str = "") -> Iterator[None]:
+    """Show every warning once for each cause, as one line in words of the command; none when quiet.
+
+    ``about`` is the file that they are about, where there are several.
+    """
+    told: set[Any] = set()
 
     def show(
         message: Warning | str, category: type[Warning], filename: str, lineno: int,
         file: TextIO | None = None, line: str | None = None,
     ) -> None:  # fmt: skip
-        text = one_line(str(message))
-        if text not in told:
-            told.add(text)
-            print(f"bntk: note: {text}", file=sys.stderr)
+        causes = {(category, cause) for cause in causes_of(message)}
+        is_missing = issubclass(category, MissingValuesWarning)
+        text = _about_missing_values(options) if is_missing else in_options(one_line(str(message)), vars(options))
+        if text and not causes <= told and text not in told:
+            print(f"bntk: note: {about}{': ' if about else ''}{text}", file=sys.stderr)
+        told.update(causes, [text])
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if quiet else "always")
+        warnings.simplefilter("ignore" if options.quiet else "always")
         for meant_for_programmers in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
             warnings.simplefilter("ignore", meant_for_programmers)
         warnings.showwarning = show
         yield
+
+
+def _about_missing_values(options: Namespace) -> str:
+    """What the library says of scores and missing values, in words of options; nothing to who has chosen one."""
+    if options.missing is not None:
+        return ""
+    ways = "--missing state (missing is one more state) avoids that"
+    if not options.target:
+        ways = "--missing em (slower) or --missing drop (complete rows only) avoids that, --missing available takes it"
+    return f"some values are missing, and scores favour parents that have some; {ways}"
 
 
 def shows_progress(options: Namespace) -> bool:
@@ -69,7 +85,20 @@ def shows_progress(options: Namespace) -> bool:
 
 def emit(options: Namespace, document: dict[str, Any], text: Callable[[], str]) -> None:
     """Print a result: the document as JSON with ``--json``, else the text."""
-    print(json_text(document) if options.json else text())
+    write_out((json_text(document) if options.json else text()) + "\n")
+
+
+#: How errors name it.
+STANDARD_OUTPUT = "standard output"
+
+
+def write_out(text: str = "") -> None:
+    """Write to standard output, up to the last character; an error names it."""
+    from bntk.io.files import naming
+
+    with naming(STANDARD_OUTPUT):
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 def json_text(document: Any) -> str:
@@ -161,7 +190,7 @@ def suffix_of(path: str) -> str:
 def write_rows(frame: pd.DataFrame, path: str | None) -> None:
     """Rows to a file, whole or not at all, or as CSV to standard output."""
     if path is None or path == "-":
-        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        write_out(frame.to_csv(index=False, lineterminator="\n"))
         return
     if suffix_of(path) == ".parquet":
         packed = io.BytesIO()

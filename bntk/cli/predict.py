@@ -14,7 +14,7 @@ from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.inputs import NO_VARIABLE, Data, check_names, is_network, load_model, read_data, rows_for, shared_columns
 from bntk.cli.models import features_of, targets_of
 from bntk.cli.options import add_data, add_json, add_output, names
-from bntk.cli.output import ROW_SUFFIXES, check_can_be_written, json_text, note, write_file, write_rows
+from bntk.cli.output import ROW_SUFFIXES, check_can_be_written, json_text, note, write_file, write_out, write_rows
 from bntk.errors import DataError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _run(options: Namespace) -> None:
     if options.json:
         told = [_document(*pair, options.proba) for pair in zip(answers, accuracies, strict=True)]
         text = json_text({"model": options.model, "rows": data.n_rows, "answers": told})
-        print(text) if options.output in (None, "-") else write_file(options.output, (text + "\n").encode())
+        write_out(text + "\n") if options.output in (None, "-") else write_file(options.output, (text + "\n").encode())
     else:
         write_rows(_rows(answers, data, options), options.output)
 
@@ -135,6 +135,8 @@ def _costs(path: str | None, states: Sequence[Any]) -> NDArray[np.float64] | Non
                     f"{path}: expected a cost for the true class {rows[i]!r} and the prediction {name!r}, "
                     f"both among {list(states)}"
                 )
+            if not np.isnan(matrix[true, said]):
+                raise DataError(f"{path} has the true class {rows[i]!r} and the prediction {name!r} twice")
             try:
                 matrix[true, said] = float(texts[code])
             except ValueError:

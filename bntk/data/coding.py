@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-import sys
-import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bntk._checking import one_of, shown
+from bntk._warnings import warn
 from bntk.data.variable import (
     NEVER_MISSING,
     State,
@@ -28,7 +27,7 @@ from bntk.data.variable import (
     plain_state,
     plain_states,
 )
-from bntk.errors import ColumnWarning, DataError, UnseenStateWarning
+from bntk.errors import ColumnWarning, DataError, UnseenStateWarning, did_you_mean
 
 MOST_FLOATS = 256  # distinct floats; beyond that, a column is a measurement, not a category
 MOST_STATES = 65_535  # distinct values of anything else; beyond that, it is an identifier
@@ -228,11 +227,10 @@ def look_up(lookup: np.ndarray, missing: int, codes: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Unknown:
-    """Values of a column that are none of the states of its variable."""
+    """Values of a column that are none of the states of its variable, and how many rows have each."""
 
     variable: Variable
-    labels: list[State]
-    n_rows: int
+    rows: dict[State, int]
     first_row: int
     first_label: State
 
@@ -241,45 +239,47 @@ def _unknown_values(column: CodedColumn, variable: Variable, unknown: list[int])
     flagged = np.zeros(len(column.labels) + 1, dtype=bool)
     flagged[unknown] = True
     hit = np.take(flagged, column.codes, mode="wrap")
-    n_rows = int(np.count_nonzero(hit))
-    if n_rows == 0:  # an unknown category that no row uses does no harm
+    first = int(np.argmax(hit)) if len(hit) else 0
+    if not len(hit) or not hit[first]:  # an unknown category that no row uses does no harm
         return []
-    first = int(np.argmax(hit))
-    seen = np.unique(column.codes[hit])
-    labels = [plain_state(column.labels[code]) for code in seen]
-    return [_Unknown(variable, labels, n_rows, first, plain_state(column.labels[int(column.codes[first])]))]
+    seen, counts = np.unique(column.codes[hit], return_counts=True)
+    rows: dict[State, int] = {}
+    for code, count in zip(seen.tolist(), counts.tolist(), strict=True):
+        label = plain_state(column.labels[code])
+        rows[label] = rows.get(label, 0) + count
+    return [_Unknown(variable, rows, first, plain_state(column.labels[int(column.codes[first])]))]
 
 
 def _report(unknown_values: Sequence[_Unknown], unseen: str) -> None:
     if unseen == "error":
         worst = unknown_values[0]
         raise DataError(
-            f"column {worst.variable.name!r}, row {worst.first_row}: {worst.first_label!r} is not a known state; the "
+            f"column {worst.variable.name!r}, row {worst.first_row}: {worst.first_label!r} is not a known state"
+            f"{did_you_mean(worst.first_label, worst.variable.states)}; the "
             f'states are {format_states(worst.variable.states)}; unseen="missing" takes such cells as missing'
         )
-    parts = [
-        f"column {s.variable.name!r}: {format_states(s.labels, 5)} in {s.n_rows:,} row{'s' if s.n_rows > 1 else ''} "
-        f"(known: {format_states(s.variable.states, 8)})"
-        for s in unknown_values[:5]
-    ]
-    if len(unknown_values) > 5:
-        parts.append(f"and {len(unknown_values) - 5} more columns")
-    message = "values that are not known states are taken as missing: " + "; ".join(parts)
-    warnings.warn(message, UnseenStateWarning, stacklevel=caller_level())
+    causes = [(values.variable.name, label) for values in unknown_values for label in values.rows]
+    warn(lambda told: _unseen_text(unknown_values, {*told}), UnseenStateWarning, causes)
 
 
-def caller_level() -> int:
-    """The stack level of the code that called this package, so that a warning points there."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "bntk":
-        level, frame = level + 1, frame.f_back
-    return level
+def _unseen_text(unknown_values: Sequence[_Unknown], told: set[tuple[str, State]]) -> str:
+    """The message about some values of columns."""
+    parts = []
+    for values in unknown_values:
+        name, known = values.variable.name, format_states(values.variable.states, 8)
+        labels = [label for label in values.rows if (name, label) in told]
+        n_rows = sum(values.rows[label] for label in labels)
+        rows = f"{n_rows:,} row{'s' if n_rows > 1 else ''}"
+        parts += [f"column {name!r}: {format_states(labels, 5)} in {rows} (known: {known})"] if labels else []
+    more = [f"and {len(parts) - 5} more columns"] if len(parts) > 5 else []
+    return "values that are not known states are taken as missing: " + "; ".join([*parts[:5], *more])
 
 
 def lacking_columns(lacking: Sequence[str], names: Sequence[str]) -> DataError:
     """The error for data without some of the columns that are needed."""
     s = "" if len(lacking) == 1 else "s"
-    return DataError(f"the data has no column{s} {format_states(lacking)[1:-1]}; it has {format_states(names)}")
+    hint = did_you_mean(lacking[0], names)
+    return DataError(f"the data has no column{s} {format_states(lacking)[1:-1]}{hint}; it has {format_states(names)}")
 
 
 def check_column_names(names: Sequence[str]) -> None:
@@ -325,15 +325,15 @@ def left_out(
         column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop", weights))
     }
     if reasons:
-        told = "; ".join(f"{name!r} {reason}" for name, reason in [*reasons.items()][:8])
-        more = f"; and {len(reasons) - 8} more" if len(reasons) > 8 else ""
-        warnings.warn(
-            f"columns that are left out: {told}{more}"
-            + ("" if all(reason == EMPTY for reason in reasons.values()) else f" ({ADVICE})"),
-            ColumnWarning,
-            stacklevel=caller_level(),
-        )
+        warn(lambda names: _left_out_text({name: reasons[name] for name in names}), ColumnWarning, reasons)
     return list(reasons)
+
+
+def _left_out_text(reasons: Mapping[str, str]) -> str:
+    told = "; ".join(f"{name!r} {reason}" for name, reason in [*reasons.items()][:8])
+    more = f"; and {len(reasons) - 8} more" if len(reasons) > 8 else ""
+    advice = "" if all(reason == EMPTY for reason in reasons.values()) else f" ({ADVICE})"
+    return f"columns that are left out: {told}{more}{advice}"
 
 
 EMPTY = "has no value"

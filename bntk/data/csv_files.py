@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from bntk import _checking
-from bntk.data.coding import CodedColumn, caller_level, check_column_names, lacking_columns
+from bntk._warnings import warn
+from bntk.data.coding import CodedColumn, check_column_names, lacking_columns
 from bntk.data.label_types import Kind, has_decimal_commas, typed_labels
 from bntk.data.text_files import line_at, next_line, read_bytes
 from bntk.data.variable import State, format_states, natural_order
@@ -21,7 +21,7 @@ from bntk.errors import ColumnWarning, DataError, ParseError
 
 _SEPARATORS = ",;\t|"
 _LINE_FEED, _QUOTE = 10, 34
-_OTHER_ENCODING = '; if it is of an older program, read it with encoding="latin-1" (--encoding latin-1 in the command)'
+_OTHER_ENCODING = '; if it is of an older program, read it with encoding="latin-1"'
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,7 @@ def _without_row_numbers(header: list[str], data: np.ndarray, start: int, sep: s
                 "column 1 has no name, and does not number the rows; name it in the header line, or "
                 "name the columns to read (columns=[...])"
             )
-        warnings.warn(
-            "the first column has no name and numbers the rows; it is left out",
-            ColumnWarning,
-            stacklevel=caller_level(),
-        )
+        warn("the first column has no name and numbers the rows; it is left out", ColumnWarning)
     return header[1:]
 
 
@@ -177,11 +173,10 @@ def _warn_of_commas(names: Sequence[str], texts: Sequence[Sequence[str]], reques
         return
     commas = [name for name, own in zip(names, texts, strict=True) if has_decimal_commas(own, request.missing)]
     if commas:
-        warnings.warn(
+        warn(
             f"the columns {format_states(commas)} look like numbers with decimal commas, and are read as labels; "
-            'read them with decimal="," (--decimal , in the command)',
+            'read them with decimal=","',
             ColumnWarning,
-            stacklevel=caller_level(),
         )
 
 

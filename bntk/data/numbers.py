@@ -8,7 +8,6 @@ changes (MDL) if rows have a class, else into ``n_bins`` intervals with about th
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.data.coding import IDENTIFIERS, caller_level, left_out
+from bntk._warnings import warn
+from bntk.data.coding import IDENTIFIERS, left_out
 from bntk.data.columns import check_same_length, code_column, columns_of, n_rows_of, numbers_of
 from bntk.data.cuts import code_columns, learn_cuts
 from bntk.data.table import Table, code_dtype
 from bntk.data.variable import Variable, is_missing
 from bntk.data.weights import checked_weights
-from bntk.errors import ColumnWarning, DataError
+from bntk.errors import ColumnWarning, DataError, did_you_mean
 
 Column = tuple[str, Any]
 Floats = NDArray[np.float64]
@@ -117,27 +117,35 @@ class Reading:
         told = [name for name in cuts if name not in asked]
         if not told or (isinstance(self.numeric, str) and self.numeric != "auto"):
             return
-        shown = ", ".join(f"{name!r} ({n_different(numbers[name]):,} different numbers)" for name in told[:5])
-        more = f" and {len(told) - 5} more" if len(told) > 5 else ""
-        warnings.warn(
-            f"columns of numbers that are cut into {self.n_bins} intervals with about the same number of rows: "
-            f"{shown}{more}; {self.advice}",
+        warn(
+            lambda names: (
+                f"columns of numbers that are cut into {self.n_bins} intervals with about the same number of rows: "
+                f"{listed([f'{name!r} ({n_different(numbers[name]):,} different numbers)' for name in names])}; "
+                f"{self.advice}"
+            ),
             ColumnWarning,
-            stacklevel=caller_level(),
+            told,
         )
+
+
+def listed(words: Sequence[str], most: int = 5) -> str:
+    """Words for a message, the first of them where they are many."""
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def warn_of_many_numbers(table: Table) -> None:
     """A warning if states of a table are many numbers, which are rather measurements."""
     many = [v for v in table.variables if v.n_states > MANY_NUMBERS and all(map(_is_number, v.states))]
+    sizes = {v.name: v.n_states for v in many}
     if many:
-        told = ", ".join(f"{v.name!r} ({v.n_states:,} numbers)" for v in many[:5])
-        more = f" and {len(many) - 5} more" if len(many) > 5 else ""
-        warnings.warn(
-            f"variables of the table that have many numbers as their states: {told}{more}; "
-            'numeric="frequency" or "width" cuts them into intervals, numeric="category" takes them as they are',
+        warn(
+            lambda names: (
+                "variables of the table that have many numbers as their states: "
+                f"{listed([f'{name!r} ({sizes[name]:,} numbers)' for name in names])}; "
+                'numeric="frequency" or "width" cuts them into intervals, numeric="category" takes them as they are'
+            ),
             ColumnWarning,
-            stacklevel=caller_level(),
+            [*sizes],
         )
 
 
@@ -176,7 +184,8 @@ def ways_of(
     if isinstance(numeric, Mapping):
         unknown = [name for name in numeric if name not in names]
         if unknown:
-            raise DataError(f"numeric names the column {unknown[0]!r}, which the data has not; it has {names}")
+            hint = did_you_mean(unknown[0], names)
+            raise DataError(f"numeric names the column {unknown[0]!r}, which the data has not{hint}; it has {names}")
         labelled = [name for name in numeric if name not in numbers]
         if labelled:
             raise DataError(f"numeric names the column {labelled[0]!r}, which does not hold numbers")

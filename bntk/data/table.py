@@ -14,7 +14,7 @@ import numpy as np
 
 from bntk import _checking
 from bntk.data.variable import Variable, cards_of, checked_variables, format_states, names_of
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -315,7 +315,10 @@ class Table:
         """Position of a variable."""
         position = self._positions.get(name) if isinstance(name, str) else None
         if position is None:
-            raise UnknownNameError(f"the table has no variable {name!r}; it has {format_states(self.names)}")
+            raise UnknownNameError(
+                f"the table has no variable {name!r}{did_you_mean(name, self.names)}"
+                f"; it has {format_states(self.names)}"
+            )
         return position
 
     def variable(self, name: str) -> Variable:

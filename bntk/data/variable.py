@@ -12,7 +12,7 @@ import numpy as np
 
 from bntk import _checking
 from bntk.data.intervals import cuts_of_names, increasing_numbers, interval_names, interval_of, number_in
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 State = Hashable
 
@@ -168,7 +168,8 @@ class Variable:
         found = self.find(state)
         if found is None:
             raise UnknownNameError(
-                f"variable {self.name!r} has no state {state!r}; its states are {format_states(self.states)}"
+                f"variable {self.name!r} has no state {state!r}{did_you_mean(state, self.states)}; its states are "
+                f"{format_states(self.states)}"
             )
         return found
 

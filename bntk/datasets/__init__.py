@@ -23,7 +23,7 @@ from bntk.datasets.networks import (
 from bntk.datasets.openml import fetch, fetchable
 from bntk.datasets.rules import balance_scale, car, car_model, monks, nursery, nursery_model, tic_tac_toe
 from bntk.datasets.structures import random_dag, random_network
-from bntk.errors import UnknownNameError
+from bntk.errors import UnknownNameError, did_you_mean
 from bntk.network import BayesianNetwork
 
 _NETWORKS = {
@@ -69,7 +69,9 @@ def network(name: str) -> BayesianNetwork:
     ('burglary', 'earthquake', 'alarm', 'john_calls', 'mary_calls')
     """
     if not isinstance(name, str) or name not in _NETWORKS:
-        raise UnknownNameError(f"there is no network {name!r} in bntk; there are {', '.join(names())}")
+        raise UnknownNameError(
+            f"there is no network {name!r} in bntk{did_you_mean(name, names())}; there are {', '.join(names())}"
+        )
     return _NETWORKS[name]()
 
 

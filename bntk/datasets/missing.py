@@ -18,7 +18,7 @@ from bntk.data.table import Table
 from bntk.data.variable import format_states
 from bntk.datasets.drawn import MOST_STRENGTH, checked_seed
 from bntk.datasets.logit import expit, threshold
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,5 +135,7 @@ def _checked(chosen: Iterable[str], names: list[str]) -> list[str]:
     chosen = _checking.names("columns", chosen, "names of columns", DataError)
     for name in chosen:
         if not isinstance(name, Hashable) or name not in names:
-            raise UnknownNameError(f"the data has no column {name!r}; it has {format_states(names)}")
+            raise UnknownNameError(
+                f"the data has no column {name!r}{did_you_mean(name, names)}; it has {format_states(names)}"
+            )
     return chosen

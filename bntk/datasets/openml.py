@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from bntk._checking import path
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +102,10 @@ def fetch(name: str, *, data_home: str | os.PathLike[str] | None = None) -> tupl
 
     wanted = SETS.get(name) if isinstance(name, str) else None
     if wanted is None:
-        raise UnknownNameError(f"there is no data set {name!r} to fetch; there are {', '.join(fetchable())}")
+        raise UnknownNameError(
+            f"there is no data set {name!r} to fetch{did_you_mean(name, fetchable())}"
+            f"; there are {', '.join(fetchable())}"
+        )
     try:
         X, y = fetch_openml(
             data_id=wanted.data_id, return_X_y=True, as_frame=True, parser="liac-arff", data_home=_folder(data_home)

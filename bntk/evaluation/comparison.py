@@ -13,7 +13,7 @@ import numpy as np
 
 from bntk import _checking
 from bntk._progress import progress_bar
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 from bntk.evaluation.cache import folder_of
 from bntk.evaluation.measure_table import canonical
 from bntk.evaluation.plan import Plan, check_errors, named_estimators
@@ -384,7 +384,10 @@ class Comparison:
         for name in (measure, canonical(measure)):
             if name in self.measures:
                 return name
-        raise UnknownNameError(f"there is no measure {measure!r} in this result; it has {list(self.measures)}")
+        raise UnknownNameError(
+            f"there is no measure {measure!r} in this result{did_you_mean(measure, self.measures)}"
+            f"; it has {list(self.measures)}"
+        )
 
     # ---------------------------------------------------------------- pictures
 

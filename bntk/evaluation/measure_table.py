@@ -7,7 +7,6 @@ class variables is one of :mod:`bntk.evaluation.metrics`. To add one, add a func
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -103,12 +102,6 @@ def find(name: str) -> Measure | None:
 def named(several: bool) -> list[Measure]:
     """The measures of one class variable, or of several."""
     return [m for m in MEASURES.values() if m.several == several]
-
-
-def did_you_mean(name: str) -> str:
-    """``"; did you mean 'x'?"`` where a measure has a similar name, else nothing."""
-    near = difflib.get_close_matches(canonical(name), list(MEASURES), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def measures() -> pd.DataFrame:

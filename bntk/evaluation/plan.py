@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from bntk import _checking
+from bntk._warnings import warn
 from bntk.classifiers.base import _rows_of
 from bntk.errors import EvaluationError
 from bntk.evaluation.cache import FORMAT
 from bntk.evaluation.digest import data_digest, digest, version_of
 from bntk.evaluation.result import COSTS, PLACE, CrossValidation
-from bntk.evaluation.running import Outcome, Task, kept, run_tasks
+from bntk.evaluation.running import Outcome, Task, Warned, kept, run_tasks
 from bntk.evaluation.scoring import Scoring, resolve
 from bntk.evaluation.splits import Split, make_splits
 from bntk.evaluation.structure import Learner, check_has_structure, keeping_structure
@@ -81,17 +81,16 @@ class Plan:
         bar.update(sum(outcome is not None for outcome in found))
         todo = [i for i, outcome in enumerate(found) if outcome is None]
         ready = self._with_structures([tasks[i] for i in todo])
-        warned: dict[tuple[type[Warning], str], None] = {}
+        warned: list[tuple[str, Warned]] = []
         with closing(run_tasks(ready, n_jobs)) as outcomes:
             for i, outcome in zip(todo, outcomes, strict=True):
                 if outcome.error and errors == "raise":
                     raise _failure(tasks[i], outcome, dataset)
-                warned |= dict.fromkeys((kind, f"{tasks[i].name}: {text}") for kind, text in outcome.warned)
+                warned += [(tasks[i].name, each) for each in outcome.warned]
                 found[i] = outcome
                 bar.set_description(f"{dataset} {tasks[i].name}".strip(), refresh=False)
                 bar.update()
-        for kind, text in warned:
-            warnings.warn(text, kind, stacklevel=3)
+        _warn_again(warned, dataset)
         return self._result(tasks, [outcome for outcome in found if outcome is not None])
 
     def _tasks(self, folder: Path | None) -> list[Task]:
@@ -142,6 +141,20 @@ class Plan:
         return CrossValidation(frame, better, failed, sum(outcome.computed for outcome in outcomes))
 
 
+def _warn_again(warned: Sequence[tuple[str, Warned]], dataset: str) -> None:
+    """The warnings of all cells, one for each cause, with the estimators that have met it."""
+    first: dict[tuple[type[Warning], Hashable], tuple[Warned, dict[str, None]]] = {}
+    for name, each in warned:
+        for cause in each.causes:
+            first.setdefault((each.category, cause), (each, {}))[1][name] = None
+    names: dict[Warned, dict[str, None]] = {}
+    for each, of in first.values():
+        names.setdefault(each, {}).update(of)
+    for each, of in names.items():
+        where = f" on {dataset!r}" if dataset else ""
+        warn(f"{', '.join(of)}{where}: {each.text}", each.category, [(dataset, tuple(of), each.causes)])
+
+
 def data_digest_of_labels(target: Target) -> str:
     """The digest of the labels of all rows."""
     return data_digest(target.y) if target.several else digest(target.codes, list(target.classes), target.has_order)
@@ -150,8 +163,8 @@ def data_digest_of_labels(target: Target) -> str:
 def _failure(task: Task, outcome: Outcome, dataset: str) -> EvaluationError:
     where = f" on {dataset!r}" if dataset else ""
     error = EvaluationError(
-        f"{task.name}{where} failed in repeat {task.split.repeat}, fold {task.split.fold}: {outcome.error} "
-        "(errors='record' goes on without it)"
+        f"{task.name}{where} failed in repeat {task.split.repeat}, fold {task.split.fold}: {outcome.error}"
     )
     error.add_note(outcome.trace)
+    error.add_note("errors='record' goes on without it")
     return error

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bntk import _checking
-from bntk.errors import UnknownNameError
+from bntk.errors import UnknownNameError, did_you_mean
 from bntk.evaluation.measure_table import canonical
 from bntk.evaluation.significance import PairedTest, corrected_t, paired_t, wilcoxon
 
@@ -81,7 +81,10 @@ class CrossValidation:
             By default the first one.
         """
         if not isinstance(estimator, str) or estimator not in self.estimators:
-            raise UnknownNameError(f"there is no estimator {estimator!r}; there are {self.estimators}")
+            raise UnknownNameError(
+                f"there is no estimator {estimator!r}{did_you_mean(estimator, self.estimators)}"
+                f"; there are {self.estimators}"
+            )
         own = self.frame[self.frame["estimator"] == estimator].set_index(["repeat", "fold"])
         return own[self._column(measure)]
 
@@ -129,7 +132,10 @@ class CrossValidation:
         for name in (measure, canonical(measure)):
             if name in self.measures or name in COSTS:
                 return name
-        raise UnknownNameError(f"there is no measure {measure!r} in this result; it has {list(self.measures)}")
+        raise UnknownNameError(
+            f"there is no measure {measure!r} in this result{did_you_mean(measure, self.measures)}; it has "
+            f"{list(self.measures)}"
+        )
 
     def _splits(self) -> str:
         """How the rows were split, in words."""

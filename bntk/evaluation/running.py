@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 import traceback
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bntk._interrupts import raising_interrupts
 from bntk._threads import n_threads, using_threads
+from bntk._warnings import causes_of
 from bntk.classifiers.base import _rows_of
 from bntk.errors import UnseenStateWarning
 from bntk.evaluation.cache import read_cell, write_cell
@@ -35,14 +36,22 @@ class Task:
     path: Path | None = None
 
 
+class Warned(NamedTuple):
+    """A warning that was caught."""
+
+    category: type[Warning]
+    text: str
+    causes: frozenset[Hashable]
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of a cell: a record, or an error, and the warnings on the way."""
+    """What came out of a cell: a record, or an error, and the warnings on the way, with their causes."""
 
     record: dict[str, Any] | None
     error: str = ""
     trace: str = ""
-    warned: tuple[tuple[type[Warning], str], ...] = ()
+    warned: tuple[Warned, ...] = ()
     computed: bool = True
 
 
@@ -83,7 +92,8 @@ def run(task: Task, threads: int | None = None) -> Outcome:
             return Outcome(None, f"{type(error).__name__}: {error}", traceback.format_exc())
     if task.path is not None:
         write_cell(task.path, record)
-    return Outcome(record, warned=tuple(dict.fromkeys((each.category, str(each.message)) for each in caught)))
+    warned = (Warned(each.category, str(each.message), causes_of(each.message)) for each in caught)
+    return Outcome(record, warned=tuple(dict.fromkeys(warned)))
 
 
 def _record(task: Task) -> dict[str, Any]:

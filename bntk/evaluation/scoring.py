@@ -10,8 +10,8 @@ import numpy as np
 
 from bntk import _checking
 from bntk.data.variable import state_text
-from bntk.errors import DataError
-from bntk.evaluation.measure_table import Measure, canonical, did_you_mean, find, named
+from bntk.errors import DataError, did_you_mean
+from bntk.evaluation.measure_table import MEASURES, Measure, canonical, find, named
 from bntk.evaluation.predictions import Predictions, SeveralPredictions
 from bntk.evaluation.targets import Target
 
@@ -114,7 +114,8 @@ def _of_sklearn(name: str, target: Target) -> Callable[[Any, Any, Any], float]:
     except ValueError:
         known = ", ".join(m.name for m in named(target.several))
         raise ValueError(
-            f"there is no measure {name!r}{did_you_mean(name)} (the measures are {known}, or those of "
+            f"there is no measure {name!r}{did_you_mean(canonical(name), MEASURES)}"
+            f" (the measures are {known}, or those of "
             "sklearn.metrics.get_scorer_names())"
         ) from None
     return scorer

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk import _checking
+from bntk._warnings import warn
 from bntk.errors import BntkWarning, DataError
 from bntk.evaluation.targets import Target
 
@@ -44,8 +45,13 @@ def make_splits(
         return _own_splits(target, cv, repeats, random_state, unlabelled)
     if repeats > 1:
         raise ValueError(f"repeats={repeats} is for cv as a number or 'holdout'; a splitter repeats by itself")
-    splits = _given_splits(X, target, cv, groups)
-    return [_checked(split, target, unlabelled) for split in splits]
+    given = _given_splits(X, target, cv, groups)
+    splits = [_checked(split, target, unlabelled) for split in given]
+    lost = [len(before.test) - len(after.test) for before, after in zip(given, splits, strict=True)]
+    if any(lost):
+        where = f"{np.count_nonzero(lost):,} of {len(lost):,} test parts"
+        warn(f"{sum(lost):,} rows in {where} have no label, and are left out", BntkWarning)
+    return splits
 
 
 # ---- our own ---------------------------------------------------------------------------------------------------------
@@ -156,11 +162,4 @@ def _checked(split: Split, target: Target, unlabelled: str) -> Split:
     train = split.train[target.known[split.train]] if unlabelled == "drop" else split.train
     if not test.size:
         raise DataError(f"no test row of repeat {split.repeat}, fold {split.fold} has a label")
-    if len(test) < len(split.test):
-        warnings.warn(
-            f"{len(split.test) - len(test):,} test rows of repeat {split.repeat}, fold {split.fold} have no label and "
-            "are left out",
-            BntkWarning,
-            stacklevel=5,
-        )
     return split._replace(train=train, test=test)

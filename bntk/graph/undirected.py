@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from bntk import _checking
-from bntk.errors import GraphError, UnknownNameError
+from bntk.errors import GraphError, UnknownNameError, did_you_mean
 
 Self = TypeVar("Self", bound="NamedNodes")
 
@@ -201,10 +201,7 @@ def checked_pair(pair: Sequence[str], positions: Mapping[str, int], kind: str) -
 
 def unknown_node(name: object, nodes: Sequence[str], where: str = "") -> UnknownNameError:
     """The error for a name that is not a node: similar names first, then the nodes."""
-    import difflib
-
-    close = difflib.get_close_matches(name, nodes, n=3) if isinstance(name, str) else []
-    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    hint = did_you_mean(name, nodes)
     shown = ", ".join(map(repr, nodes[:12])) + (f", ... ({len(nodes)} nodes)" if len(nodes) > 12 else "")
     return UnknownNameError(f"there is no node {name!r}{where}{hint}; the nodes are: {shown or '(none)'}")
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
 from bntk.data.variable import State, Variable, checked_variables, format_states, state_text
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,8 @@ class Distribution:
     def _axis(self, name: str) -> int:
         if not isinstance(name, str) or name not in self.names:
             raise UnknownNameError(
-                f"{self.heading} is not about {name!r}; its variables are {format_states(self.names)}"
+                f"{self.heading} is not about {name!r}{did_you_mean(name, self.names)}; its variables are "
+                f"{format_states(self.names)}"
             )
         return self.names.index(name)
 
@@ -273,7 +274,8 @@ class Marginals(Mapping[str, Distribution]):
     def __getitem__(self, name: str) -> Distribution:
         if not isinstance(name, str) or name not in self._distributions:
             raise UnknownNameError(
-                f"there is no marginal of {name!r}: it is observed or unknown; there are {format_states([*self])}"
+                f"there is no marginal of {name!r}: it is observed or unknown{did_you_mean(name, self)}; there are "
+                f"{format_states([*self])}"
             )
         return self._distributions[name]
 

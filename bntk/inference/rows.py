@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from bntk import _checking
 from bntk._memory import says_what_to_do
-from bntk.data.coding import caller_level
+from bntk._warnings import warn
 from bntk.data.table import Table, as_table, code_dtype, column_names
 from bntk.errors import ImpossibleRowsWarning
 from bntk.inference import choose
@@ -303,8 +302,8 @@ def _warn_impossible(impossible: NDArray[np.bool_], consequence: str) -> None:
     n = int(impossible.sum())
     if n:
         rows = f"{n:,} of {impossible.size:,} rows" if impossible.size > 1 else "the row"
-        warnings.warn(
+        warn(
             f"{rows} cannot occur in this network (the first is row {int(np.argmax(impossible))}): {consequence}",
             ImpossibleRowsWarning,
-            stacklevel=caller_level(),
+            [consequence],
         )

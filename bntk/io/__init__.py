@@ -6,6 +6,7 @@ The formats are the classes in the modules of this package that declare ``suffix
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bntk import _checking, _declared
@@ -56,7 +57,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     return form.parse(read(path), source=os.fspath(path))
 
 
-def save(network: BayesianNetwork, path: str | os.PathLike[str]) -> None:
+def save(network: BayesianNetwork, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write a network to a file, in the format that its suffix names.
 
     The formats are those of :func:`load`. Structure, states and numbers are kept by all of them, but ``.uai`` has no
@@ -70,10 +71,20 @@ def save(network: BayesianNetwork, path: str | os.PathLike[str]) -> None:
         The network.
     path : str or path
         The file, which is replaced if it exists; ``.gz`` after the suffix compresses.
+    force : bool
+        Whether a file of more than 100 MB, before it is compressed, is written; by default that is refused.
+
+    Raises
+    ------
+    TooLargeError
+        When the file would be larger; the error has the size, and names the largest tables.
     """
     from bntk.io.files import write_text
+    from bntk.io.sizes import dumped, tables_of
 
-    write_text(path, format_of(path).dump(_a_network(network)))
+    form = format_of(path)
+    parts = partial(tables_of, _a_network(network), form.keeps_counts)
+    write_text(path, dumped(path, parts, partial(form.dump, network), force))
 
 
 def to_pgmpy(network: BayesianNetwork) -> Any:

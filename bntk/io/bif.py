@@ -83,8 +83,8 @@ class _Reader:
         for kind, _, head_at, body_at, end in blocks:
             if kind == "probability":
                 self._probability(head_at, body_at, end)
-        if not self.variables:
-            self._fail("no variable is declared; is this a BIF file?", 0)
+        if not blocks:
+            self._fail("expected a block: network, variable or probability NAME {...}; the file is empty", 0)
         absent = [name for name in self.variables if name not in self.cpts]
         if absent:
             self._fail(f"no probability block for {absent[:5]}", len(self.text))

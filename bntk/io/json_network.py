@@ -1,10 +1,10 @@
 """Networks as JSON, bntk's own format, which keeps everything to the last bit.
 
-Kept are states with their types (text, whole numbers, numbers, booleans, tuples of these) and whether they are ordered,
-the order of nodes, the tables, and where there are any the counts behind them and the prior, so that a fitted network
-can still be updated, and the positions of nodes in pictures. Keys that the reader does not know are skipped; a later
-version may add some. ``values`` and ``counts`` are flat: the child's states change fastest, then those of the last
-parent.
+Kept are states with their types (text, numbers, booleans, dates, times, intervals, tuples of these) and whether they
+are ordered, the order of nodes, the tables, and where there are any the counts behind them and the prior, so that a
+fitted network can still be updated, and the positions of nodes in pictures. Keys that the reader does not know are
+skipped; a later version may add some. ``values`` and ``counts`` are flat: the child's states change fastest, then
+those of the last parent.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from bntk.cpt import CPT
 from bntk.data.variable import State, Variable
 from bntk.errors import DataError
 from bntk.io.building import NOWHERE, NetworkBuilder
+from bntk.io.json_labels import label_parts, read_label
 from bntk.io.json_text import json_text, read_json, shown
 from bntk.learning.priors import Backoff, BDeu, Dirichlet, MaximumLikelihood
 from bntk.network import BayesianNetwork
@@ -106,6 +107,14 @@ class _Reader:
         entry = state if isinstance(state, dict) and len(state) == 1 else {}
         if entry.get("float") in ("inf", "-inf"):
             return float(entry["float"])
+        if isinstance(entry.get("label"), list) and depth < _MAX_DEPTH:
+            try:
+                found: State = read_label(
+                    entry["label"], lambda end: self._state(end, name, depth + 1), lambda end: _state_entry(end, name)
+                )
+            except ValueError as error:
+                self.build.fail(f"variable {name!r}: {shown(entry['label'])} {error}")
+            return found
         if not isinstance(entry.get("tuple"), list) or depth >= _MAX_DEPTH:
             self.build.fail(f"variable {name!r}: {shown(state)} is no state")
         return tuple(self._state(part, name, depth + 1) for part in entry["tuple"])
@@ -215,9 +224,12 @@ def _state_entry(state: State, name: str) -> Any:
         return {"float": repr(state)}
     if type(state) is tuple:
         return {"tuple": [_state_entry(part, name) for part in state]}
+    parts = label_parts(state, lambda end: _state_entry(end, name))
+    if parts is not None:
+        return {"label": parts}
     raise DataError(
-        f"variable {name!r} has the state {state!r} of type {type(state).__name__}; files hold text, numbers, booleans "
-        "and tuples of these: rename it"
+        f"variable {name!r} has the state {state!r} of type {type(state).__name__}; files hold text, numbers, "
+        "booleans, dates, times, intervals and tuples of these: rename it"
     )
 
 

@@ -53,7 +53,8 @@ class _Reader:
 
     def network(self) -> BayesianNetwork:
         families: list[tuple[list[str], list[float], Place]] = []
-        while kind := self._take("a block", end=True):
+        kind = self._take("a block")  # an empty file is no network, but an empty net is one
+        while kind:
             if kind == "net":
                 self._attributes()
             elif kind == "potential":
@@ -62,6 +63,7 @@ class _Reader:
                 self._fail(f"only discrete chance nodes and their tables can be read, not {kind!r}")
             else:
                 self._node(kind)
+            kind = self._take("a block", end=True)
         for names, numbers, place in families:
             for name in names:
                 if name not in self.names:

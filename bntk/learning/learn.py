@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
@@ -13,12 +12,12 @@ from numpy.typing import ArrayLike
 from bntk import _checking
 from bntk._memory import require, says_what_to_do
 from bntk._progress import SHOWN
+from bntk._warnings import warn
 from bntk.cpt import search_limit
-from bntk.data.coding import caller_level
 from bntk.data.numbers import N_BINS, Reading, warn_of_many_numbers
 from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states
-from bntk.errors import BntkWarning, DataError, SpaceError
+from bntk.errors import DataError, MissingValuesWarning, SpaceError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning import search as searches
@@ -292,12 +291,14 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
         return
     incomplete = _incomplete(evaluator.counter)
     if incomplete and getattr(evaluator.score, "missing", "available") != "average":
-        warnings.warn(
-            f"{len(incomplete)} variables have missing values ({format_states(incomplete)}). {evaluator.score!r} adds "
-            "up the rows that are complete in a family, which favours many parents: leave incomplete rows out "
-            '(table.drop_missing()), or take scores.BIC(missing="average"), which is misled less',
-            BntkWarning,
-            stacklevel=caller_level(),
+        warn(
+            lambda names: (
+                f"missing values in {format_states(names)}: {evaluator.score!r} adds up the rows that are complete in "
+                'a family, which favours parents with missing values; bntk.scores.BIC(missing="average") as score or '
+                "criterion is misled less, and complete rows alone do not mislead"
+            ),
+            MissingValuesWarning,
+            incomplete,
         )
 
 

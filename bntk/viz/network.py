@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bntk import _checking
 from bntk.data.variable import format_states
-from bntk.errors import GraphError, UnknownNameError
+from bntk.errors import GraphError, UnknownNameError, did_you_mean
 from bntk.graph.dag import DAG
 from bntk.graph.layout import Layout, layered_layout
 from bntk.network import BayesianNetwork, a_network
@@ -161,7 +161,10 @@ def _known(dag: DAG, names: Names, what: str) -> tuple[str, ...]:
     several = () if names is None else tuple(_checking.names(what, names, "names of nodes"))
     unknown = [name for name in several if name not in dag]
     if unknown:
-        raise UnknownNameError(f"{what}: {unknown} are not nodes; the nodes are {format_states(dag.nodes)}")
+        raise UnknownNameError(
+            f"{what}: {unknown} are not nodes{did_you_mean(unknown[0], dag.nodes)}"
+            f"; the nodes are {format_states(dag.nodes)}"
+        )
     return several
 
 

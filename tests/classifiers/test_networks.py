@@ -152,7 +152,7 @@ def tables(network: bntk.BayesianNetwork) -> list[Any]:
     ],
     ids=repr,
 )
-@pytest.mark.filterwarnings("ignore:.*variables have missing values")
+@pytest.mark.filterwarnings("ignore:missing values in")
 def test_rows_with_missing_cells_equal_enumeration(classifier: Any) -> None:
     X, y = rows_of(oracle_table("mixed_missing"))
     classifier.fit(X, y)

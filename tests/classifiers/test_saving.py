@@ -303,10 +303,9 @@ def test_only_fitted_classifiers_and_only_json(tmp_path):
         bntk.TAN().save(tmp_path / "x.json")
     with pytest.raises(DataError, match="written as .json"):
         fitted(bntk.TAN()).save(tmp_path / "x.bif")
-    days = pd.to_datetime(["2020-01-01", "2021-01-01"]).repeat(75).to_numpy()
-    by_day = bntk.NaiveBayes().fit(rows()[["smoke", "lung"]], days)
-    with pytest.raises(DataError, match="datetime64.*cannot hold"):
-        dump(by_day)
+    bytes_as_states = rows()[["smoke"]].assign(raw=np.array([b"a", b"b"] * 75, dtype=object))
+    with pytest.raises(DataError, match="'raw' has the state b'a' of type bytes"):
+        dump(bntk.NaiveBayes().fit(bytes_as_states, rows()["kind"]))
 
 
 # ---- what must not be read -------------------------------------------------------------------------------------------
@@ -474,6 +473,41 @@ def test_any_change_of_a_file_is_refused_or_harmless(classifier):
                 assert len(other.predict(data[FEATURES])) == len(data)
 
     check()
+
+
+@pytest.mark.parametrize("number", [1e308, 1e160, 5e-324])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        bntk.NaiveBayes(numeric={"number": "kde", "count": "multinomial"}),
+        bntk.NaiveBayes(numeric="gaussian"),
+        bntk.WANBIA(),
+        bntk.AODE(),
+    ],
+    ids=lambda c: repr(c)[:40],
+)
+def test_numbers_that_cannot_be_added_up_are_refused_or_harmless(classifier, number):
+    data = rows(40)
+    document = json.loads(dump(clone(classifier).fit(data[FEATURES], data["kind"])))
+    learned = document["classifiers"][-1]["fitted"]
+    numeric = [place for place in places(learned) if type(at(learned, place)) is float]
+    assert numeric
+    for place in numeric[:: max(1, len(numeric) // 40)]:
+        holder, key = at(learned, place[:-1]), place[-1]
+        kept, holder[key] = holder[key], number
+        with contextlib.suppress(ParseError):
+            assert np.isfinite(parse(json.dumps(document)).predict_proba(data[FEATURES])).all()  # without a warning
+        holder[key] = kept
+
+
+def test_weights_of_kernels_whose_sum_is_no_number_are_refused():
+    data = rows(40)
+    naive = bntk.NaiveBayes(numeric="kde").fit(data[["number"]], data["kind"])
+    document = json.loads(dump(naive))
+    weights = document["classifiers"][-1]["fitted"]["densities_"]["tuple"][0]["parts"]["features"]["tuple"][0]["parts"]
+    weights["weights"]["values"] = [1e308] * len(weights["weights"]["values"])
+    with pytest.raises(ParseError, match="too large to be added up"):
+        parse(json.dumps(document))
 
 
 def test_every_kind_of_option_comes_back():

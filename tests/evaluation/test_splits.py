@@ -74,7 +74,7 @@ def test_rows_without_a_label_are_never_tested():
         assert set(without.train) | set(without.test) == set(range(100))
         assert set(everywhere.train) - set(without.train) == set(range(100, 120))
         assert set(everywhere.test) == set(without.test)
-    with pytest.warns(BntkWarning, match="5 test rows of repeat 0, fold 0 have no label"):
+    with pytest.warns(BntkWarning, match="5 rows in 1 of 1 test parts have no label"):
         (split,) = splits(y, cv=[(np.arange(50), np.arange(95, 105))], unlabelled="train")
     assert split.test.tolist() == list(range(95, 100))
 

@@ -675,3 +675,41 @@ def test_measures_of_ordered_classes_are_those_of_python(harm, terminal, ask):
         line = f"bntk learn harm.parquet --target harm --model tan:search=hc --score {score} -o scored.json"
         assert terminal(line)[0] == 0
     assert bntk.load("scored.json").criterion == bntk.scores.Accuracy(prior=0.5)
+
+
+@pytest.mark.parametrize("line", ["info", "query", "query --mpe", "query --probability", "info --json"])
+def test_a_network_without_variables_is_told_of_as_any_other(line, terminal):
+    bntk.BayesianNetwork(bntk.DAG([]), []).save("none.json")
+    command, *options = line.split()
+    assert terminal("bntk convert none.json none.bif.gz")[0] == 0
+    code, out, err = terminal(f"bntk {command} none.bif.gz {' '.join(options)}")
+    assert (code, bool(out), err) == (0, True, "")
+
+
+def test_large_files_are_written_with_force_only(terminal, folder, monkeypatch):
+    monkeypatch.setattr("bntk.io.sizes.LARGEST", 500)
+    before = sorted(folder.iterdir())
+    for line in ("convert asia x.bif", "fit asia asia.csv -o x.json", "learn asia.csv -o x.json",
+                 "learn asia.csv --target dysp -o x.json"):  # fmt: skip
+        code, _, err = terminal(f"bntk {line}")
+        assert code == 1
+        assert "--force writes it" in err
+        assert "force=True" not in err
+        assert sorted(folder.iterdir()) == before
+        assert terminal(f"bntk {line} --force")[0] == 0
+        assert terminal(f"bntk info {line.split()[-1]}")[0] == 0
+        (folder / line.split()[-1]).unlink()
+
+
+def test_columns_that_identify_rows_are_left_out_of_networks_too(ask, terminal, folder):
+    rows = pd.read_csv("asia.csv").assign(id=[f"row {i}" for i in range(600)], day="2024-01-02", none=None)
+    rows.to_csv("messy.csv", index=False)
+    found = ask("bntk learn messy.csv")
+    assert found["arcs"] == ask("bntk learn asia.csv")["arcs"]
+    code, _, err = terminal("bntk learn messy.csv")
+    assert (code, err.count("note")) == (0, 1)
+    assert all(name in err for name in ("'id'", "'day'", "'none'", "--identifiers keep"))
+    kept = ask("bntk learn messy.csv --identifiers keep --max-parents 1")
+    assert {"id", "day"} < {*kept["variables"]}
+    pd.DataFrame({"id": rows["id"]}).to_csv("ids.csv", index=False)
+    assert "left to learn from" in terminal("bntk learn ids.csv")[2]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from bntk import _checking
+from bntk._warnings import warn
 from bntk.classifiers.composed import chain_search
 from bntk.classifiers.composed.base import ComposedClassifier, marginals
 from bntk.classifiers.composed.dependence import gains_of_labels, splits_of
@@ -391,11 +391,11 @@ class CircularChain(ComposedClassifier):
     def _predict(self, inputs: Inputs) -> Codes:
         codes, (_, converged) = self._settle(inputs)
         if not converged.all():
-            warnings.warn(
+            warn(
                 f"the labels of {(~converged).sum():,} of {len(converged):,} rows still change after max_iter="
                 f"{self.max_iter} cycles",
                 ConvergenceWarning,
-                stacklevel=4,
+                [self.max_iter],
             )
         return codes
 

@@ -227,8 +227,13 @@ def normalised(scores: Floats) -> Floats:
 
 def _is_about(model: Any, classes: NDArray[Any], names: tuple[str, ...]) -> bool:
     """Whether a fitted classifier of this package has these classes and features."""
-    fitted = isinstance(model, BayesClassifier) and hasattr(model, "classes_")
-    return fitted and np.array_equal(model.classes_, classes) and model.features_.names == names
+    if not isinstance(model, BayesClassifier) or not hasattr(model, "classes_") or model.features_.names != names:
+        return False
+    if model.classes_.dtype.kind in "mM":  # numpy compares nanoseconds with objects as if they were numbers
+        import pandas as pd
+
+        return bool(pd.Index(model.classes_).equals(pd.Index(classes)))
+    return np.array_equal(model.classes_, classes)
 
 
 # ---- fitting ---------------------------------------------------------------------------------------------------------

@@ -8,16 +8,18 @@ classes a file may name is fixed in :mod:`.kinds`. Nothing is unpickled, importe
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from bntk.classifiers.base import RowReader
 from bntk.classifiers.saving.reading import Reader
-from bntk.classifiers.saving.writing import Writer
+from bntk.classifiers.saving.writing import Writer, numbers_of
 from bntk.errors import DataError, ParseError
 from bntk.io.files import write_text
 from bntk.io.json_text import json_text, read_json, shown
+from bntk.io.sizes import dumped
 
 FORMAT, VERSION = "bntk classifier", 2
 
@@ -60,9 +62,10 @@ def read_classifier(document: dict[str, Any], source: str = "") -> RowReader:
     return Reader(source).read(document.get("variables"), document.get("classifiers"))
 
 
-def save(classifier: RowReader, path: str | os.PathLike[str]) -> None:
+def save(classifier: RowReader, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write a fitted classifier to a file, ``.json`` or ``.json.gz``; see :meth:`RowReader.save`."""
     name = os.fspath(path)
     if not name.lower().endswith((".json", ".json.gz")):
         raise DataError(f"{name}: a classifier is written as .json or .json.gz; give the file one of these endings")
-    write_text(path, dump(classifier))
+    check_is_fitted(classifier)
+    write_text(path, dumped(path, partial(numbers_of, classifier), partial(dump, classifier), force))

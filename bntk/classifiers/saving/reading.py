@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from bntk.classifiers.base import RowReader
 from bntk.classifiers.saving.hints import conforms, is_plain
 from bntk.classifiers.saving.kinds import classifier_classes, functions, kinds, parameter_types, state_types
+from bntk.classifiers.saving.writing import Writer
 from bntk.classifiers.unsaved import Unsaved
 from bntk.data.variable import Variable
 from bntk.errors import ParseError
+from bntk.io.json_labels import read_label
 from bntk.io.json_network import read_network, read_variable
 from bntk.io.json_text import shown
 from bntk.learning.priors import Prior
@@ -22,6 +24,7 @@ from bntk.network import BayesianNetwork
 
 _MAX_DEPTH = 60
 _TEXTS = re.compile(r"U([0-9]{1,6})")
+_MOMENTS = re.compile(r"(datetime|timedelta)64\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
 _SIZES = (8, 16, 32, 64)
 _NUMBERS = {"bool", "float16", "float32", "float64", *(f"{sign}int{size}" for size in _SIZES for sign in ("", "u"))}
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -167,6 +170,8 @@ class Reader:
             if used > longest or longest * len(values) > max(_MOST_ROOM, 16 * used * len(values)):
                 self.fail(path, f"not texts of up to {longest} characters")
             return np.array(values, dtype=f"U{max(longest, 1)}")
+        if isinstance(dtype, str) and _MOMENTS.fullmatch(dtype):
+            return self._flat("int64", values, path, depth).view(dtype)
         if not isinstance(dtype, str) or dtype not in _NUMBERS:
             self.fail(path, f"an array of {shown(dtype)} is not known")
         expected = {bool} if dtype == "bool" else {int} if "int" in dtype else {int, float}
@@ -179,6 +184,16 @@ class Reader:
             return np.array(values, dtype=dtype)
         except (TypeError, ValueError, OverflowError):
             self.fail(path, f"not values of {dtype}")
+
+    def _read_label(self, entry: Any, path: str, depth: int) -> Any:
+        try:
+            return read_label(
+                self._list(entry["label"], path),
+                lambda end: self.value(end, path, depth),
+                lambda end: Writer().value(end, path),
+            )
+        except ValueError as error:
+            self.fail(path, f"{shown(entry['label'])} {error}")
 
     def _read_series(self, entry: Any, path: str, depth: int) -> Any:
         import pandas as pd
@@ -274,6 +289,7 @@ _TAGS: dict[str, tuple[str, ...]] = {
     "dict": (),
     "array": ("shape", "values"),
     "scalar": ("value",),
+    "label": (),
     "series": ("values",),
     "variable": (),
     "classifier": (),

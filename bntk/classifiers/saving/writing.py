@@ -6,6 +6,7 @@
 ``{"dict": [[key, value], ...]}``
 ``{"array": "float64", "shape": [2, 3], "values": []}``  an array, flat, the last axis fastest
 ``{"scalar": "int64", "value": 1}``                    a number or text of numpy
+``{"label": ["datetime.date", "2024-02-29"]}``         a date, time or interval, see :mod:`bntk.io.json_labels`
 ``{"series": [names], "values": {"array": ...}}``      a pandas Series
 ``{"variable": 0}``, ``{"classifier": 0}``             one of the lists of variables and classifiers of the file
 ``{"network": {...}, "prior": ...}``                   a network as in a file of its own
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,9 @@ from bntk.classifiers.saving.kinds import (
 from bntk.classifiers.unsaved import Unsaved
 from bntk.data.variable import Variable
 from bntk.errors import DataError
+from bntk.io.json_labels import label_parts
 from bntk.io.json_network import document_of, variable_entry
+from bntk.io.sizes import Parts, tables_of
 from bntk.network import BayesianNetwork
 
 _LONGEST_TEXT = 200
@@ -101,6 +105,8 @@ class Writer:
             return {"dict": [[self.value(k, path), self.value(v, path)] for k, v in value.items()]}
         if kind is np.ndarray:
             return self._array(value, path)
+        if (parts := label_parts(value, lambda end: self.value(end, path))) is not None:
+            return {"label": parts}
         if isinstance(value, np.generic):
             entry = self._array(np.asarray(value), path)
             return {"scalar": entry["array"], "value": entry["values"][0]}
@@ -147,8 +153,11 @@ class Writer:
             return {"unsaved": repr(prior)[:_LONGEST_TEXT]}
 
     def _array(self, array: NDArray[Any], path: str) -> dict[str, Any]:
-        values = array.ravel().tolist()
         kind = array.dtype.kind
+        if kind in "mM":
+            array, name = array.view(np.int64), array.dtype.name
+            return {"array": name, "shape": list(array.shape), "values": array.ravel().tolist()}
+        values = array.ravel().tolist()
         if kind not in "biufUO" or (kind == "f" and array.dtype.itemsize > 8):
             raise DataError(f"{path} is an array of {array.dtype}, which a file cannot hold; use text or numbers")
         if kind == "O":
@@ -157,6 +166,31 @@ class Writer:
             values = [value if math.isfinite(value) else repr(value) for value in values]
         name = f"U{array.dtype.itemsize // 4}" if kind == "U" else array.dtype.name
         return {"array": name, "shape": list(array.shape), "values": values}
+
+
+# ---- how large it becomes ------------------------------------------------------------------------------------------
+
+
+def numbers_of(value: Any, name: str = "", seen: set[int] | None = None) -> Parts:
+    """The numbers that the text of a value will hold, each array with a name; nothing is made of them."""
+    seen = set() if seen is None else seen
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif isinstance(value, BayesianNetwork):
+        yield from tables_of(value, counts=True)
+    elif isinstance(value, RowReader):
+        if id(value) not in seen:
+            seen.add(id(value))
+            inner = [(f"{type(value).__name__}.{part}", vars(value).get(part)) for part in state_types(type(value))]
+            yield from chain.from_iterable(numbers_of(item, part, seen) for part, item in inner)
+    elif type(value) in names_of_kinds():
+        parts = kinds()[names_of_kinds()[type(value)]].take_apart(value)
+        yield from chain.from_iterable(numbers_of(item, f"{name}.{part}", seen) for part, item in parts.items())
+    elif isinstance(value, (list, tuple, Mapping)):
+        items = value.values() if isinstance(value, Mapping) else value
+        yield from chain.from_iterable(numbers_of(item, name, seen) for item in items)
+    elif _is_series(value):
+        yield name, value.to_numpy()
 
 
 def _is_series(value: Any) -> bool:

@@ -14,7 +14,7 @@ from bntk._threads import n_threads, run_parallel
 from bntk.cpt import MAX_TABLE_ENTRIES
 from bntk.data.table import Table
 from bntk.data.variable import Variable
-from bntk.errors import DataError, TooLargeError, UnknownNameError
+from bntk.errors import DataError, TooLargeError, UnknownNameError, did_you_mean
 from bntk.learning.counts.families import count_block, plan_families
 from bntk.learning.counts.planes import PlanePlan, count_pairs_by_planes, plan_planes
 
@@ -243,7 +243,9 @@ def find_variable(variable: str | int, positions: dict[str, int]) -> int:
         return int(variable)
     names = list(positions)
     shown = ", ".join(map(repr, names[:12])) + (f", ... ({len(names)} variables)" if len(names) > 12 else "")
-    raise UnknownNameError(f"there is no variable {variable!r}; the variables are {shown}")
+    raise UnknownNameError(
+        f"there is no variable {variable!r}{did_you_mean(variable, names)}; the variables are {shown}"
+    )
 
 
 def count_pairs(

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from bntk._declared import SCORES
 from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.data.variable import Variable
-from bntk.errors import DataError
+from bntk.errors import DataError, did_you_mean
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
 from bntk.learning.counts import CompactTable, Counter, PairTables
@@ -89,7 +89,8 @@ def by_name(score: str | Score, argument: str = "score") -> Score:
     found = SCORES.get(score.lower()) if isinstance(score, str) else None
     if found is None:
         raise ValueError(
-            f"{argument}={score!r} is not known; the choices are {', '.join(SCORES)}, or a score such as BDeu(ess=10)"
+            f"{argument}={score!r} is not known{did_you_mean(score, SCORES)}"
+            f"; the choices are {', '.join(SCORES)}, or a score such as BDeu(ess=10)"
         )
     made: Score = found()
     return made

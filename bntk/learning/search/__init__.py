@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bntk._declared import SEARCHES
+from bntk.errors import did_you_mean
 from bntk.learning.search.base import Search, SearchResult, Step
 from bntk.learning.search.k_dependence_selection import SelectiveKDependence
 
@@ -49,7 +50,8 @@ def by_name(name: str) -> Search:
         return name
     if not isinstance(name, str) or name not in NAMES:
         raise ValueError(
-            f"search={name!r} is not known; the choices are {', '.join(NAMES)}, for bntk.learn also auto, or a search "
+            f"search={name!r} is not known{did_you_mean(name, NAMES)}"
+            f"; the choices are {', '.join(NAMES)}, for bntk.learn also auto, or a search "
             "object such as Tabu(restarts=5)"
         )
     made: Search = NAMES[name]()
