@@ -47,6 +47,7 @@ def sample(
     observed = findings.observed
     closed = all(v in observed and {*network.dag.parent_indices[v]} <= {*observed} for v in findings.vectors)
     if closed:  # all rows have the same weight
+        _refuse_impossible(network, findings)
         return _weighted_rows(network, findings, n, seed).table
     return _sample_cliques(network, findings, n, seed)
 
@@ -231,6 +232,14 @@ def _log_weights(network: BayesianNetwork, findings: Findings, table: Table) -> 
         with np.errstate(divide="ignore"):
             total += np.log(weights)[at]
     return total
+
+
+def _refuse_impossible(network: BayesianNetwork, findings: Findings) -> None:
+    """Refuse findings that a family excludes whose members are all observed."""
+    for node, state in findings.observed.items():
+        parents = network.dag.parent_indices[node]
+        if network.cpts[node].values[*(findings.observed[parent] for parent in parents), state] == 0:
+            raise ImpossibleEvidence([findings.texts[v] for v in (*parents, node)], minimal=False)
 
 
 def _no_possible_row(network: BayesianNetwork, findings: Findings, n: int) -> Exception:

@@ -86,6 +86,11 @@ class Program:
         """The variables that the program is about."""
         return tuple(v for v, cliques in enumerate(self.tree.cliques_of) if cliques)
 
+    @cached_property
+    def families(self) -> frozenset[int]:
+        """The children of the families that it was compiled from, if these are a network's."""
+        return frozenset(factor.variables[-1] for factor in self._factors if factor.variables)
+
     def with_factors(self, values: Iterable[Floats]) -> Program:
         """The same program with other numbers in its factors, such as the next estimates of EM."""
         pairs = zip(self._factors, values, strict=True)
