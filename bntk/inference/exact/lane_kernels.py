@@ -173,22 +173,26 @@ def _rescale(data, begin, size, low_up, product, logs, r):
 
 @njit(**INNER)
 def _send_down(data, up, down, size, low_down, r):
-    """Turn the beliefs over a separator into the messages down: divide by the messages up, 0 / 0 = 0, and rescale."""
-    top, low = r.top, r.low
+    """Turn the beliefs over a separator into the messages down: divide by the messages up, 0 / 0 = 0, and rescale.
+
+    Finds the lanes that have lost numbers, as :func:`_note_losses` does.
+    """
+    top, low, least, floor, lost = r.top, r.low, r.least, r.floor, r.lost
     for lane in range(LANES):
-        top[lane], low[lane] = 0.0, np.inf
+        top[lane], low[lane], least[lane], low_down[lane] = 0.0, np.inf, np.inf, np.inf
     for i in range(size):
         for lane in range(LANES):
-            above = data[up + i, lane]
-            value = data[down + i, lane] / above if above > 0.0 else 0.0
+            belief, above = data[down + i, lane], data[up + i, lane]
+            value = belief / above if above > 0.0 else 0.0
             data[down + i, lane] = value
             top[lane] = max(top[lane], value)
-            low[lane] = min(low[lane], value if value > 0.0 else np.inf)
+            least[lane] = min(least[lane], belief)
+            low[lane] = min(low[lane], belief if belief > 0.0 else np.inf)
+            low_down[lane] = min(low_down[lane], value if value > 0.0 else np.inf)
     for lane in range(LANES):
-        z = top[lane]
-        top[lane] = 1.0 / z if z > 0.0 else 0.0
-        low_down[lane] = low[lane] * top[lane] if z > 0.0 else 1.0
-        r.lost[lane] |= low_down[lane] < FAINT
+        factor = 1.0 / top[lane] if top[lane] > 0.0 else 1.0
+        top[lane], low_down[lane] = factor, low_down[lane] * factor
+        lost[lane] |= (min(low[lane], low_down[lane]) < FAINT) | ((least[lane] == 0.0) & (floor[lane] < FAINT))
     for i in range(size):
         for lane in range(LANES):
             data[down + i, lane] *= top[lane]
@@ -226,7 +230,6 @@ def run_lanes(codes, first, end, passes, outward, maximise, work):
         r.floors[k] = r.floor
         for i in range(messages.child_start[k], messages.child_start[k + 1]):
             child = messages.children[i]
-            _note_losses(data, messages.down[child], messages.sizes[child], r)
             _send_down(data, messages.up[child], messages.down[child], messages.sizes[child], r.low_down[child], r)
 
 

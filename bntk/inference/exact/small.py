@@ -147,6 +147,8 @@ class SmallRun:
         return self._table(self._tree.clique_with(variables), variables)
 
     def _table(self, clique: int, variables: Sequence[int]) -> Floats:
+        if clique in self._final:
+            return self._sums(clique, variables)
         with suppress(FloatingPointError), np.errstate(under="raise"):
             return self._sums(clique, variables)
         run = LogRun(self._engine.in_logs, self._evidence)
