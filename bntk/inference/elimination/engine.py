@@ -79,6 +79,14 @@ def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: 
     return answer
 
 
+class Expected(NamedTuple):
+    """Expected counts, a log-likelihood, and which rows were left out: too large, or with numbers too small."""
+
+    counts: Floats
+    log_z: float
+    left: NDArray[np.bool_]
+
+
 class ExpectedCounts:
     """The E-step of EM for the cells of families with missing values, for one set of rows and changing tables.
 
@@ -101,8 +109,7 @@ class ExpectedCounts:
     def __init__(self, families: Families, codes: Codes, weights: Floats, budget: int) -> None:
         self._families, self._budget = families, budget
         self._codes, self._weights = _read_only(codes), weights
-        self.too_large = np.zeros(codes.shape[1], dtype=np.bool_)
-        self.count(np.ones(families.tables.size))
+        self.too_large = self.count(np.ones(families.tables.size)).left
         kept = ~self.too_large
         self._codes, self._weights = _read_only(codes[:, kept]), weights[kept]
 
@@ -112,23 +119,25 @@ class ExpectedCounts:
         other._weights = weights[~self.too_large]
         return other
 
-    def count(self, tables: Floats) -> tuple[Floats, float]:
+    def count(self, tables: Floats) -> Expected:
         """The expected counts, flat as the tables, and the log of the probabilities of all components."""
         from bntk.inference.elimination.elimination_kernels import count_rows
 
         families = self._families._replace(tables=tables)
+        log_low = float(np.log(tables.min(initial=1.0, where=tables > 0)))
+        left = np.zeros(self._codes.shape[1], dtype=np.bool_)
 
         def work(span: tuple[int, int]) -> tuple[Floats, float]:
             block, room = working_memory(families, 1, self._budget)
             beliefs = np.zeros(room.data.size)
-            state = (families, self._budget, block, room, beliefs, self.too_large)
+            state = (families, self._budget, log_low, block, room, beliefs, left)
             log_z = count_rows(self._codes, self._weights, *span, *state)
             return beliefs[: tables.size], log_z
 
         n_rows = self._codes.shape[1]
         pieces = run_parallel(work, spans(n_rows, -(-n_rows // ROWS_A_PIECE), ROWS_A_PIECE))
         counts = np.sum([np.zeros(tables.size), *(counts for counts, _ in pieces)], axis=0)
-        return counts, float(sum(log_z for _, log_z in pieces))
+        return Expected(counts, float(sum(log_z for _, log_z in pieces)), left)
 
 
 # ---- flat forms ------------------------------------------------------------------------------------------------------
@@ -248,11 +257,18 @@ def working_memory(families: Families, width: int, budget: int) -> tuple[Block, 
         strides=np.zeros((most_tables, MOST_LOCAL), np.int64),
         outer=np.zeros((MOST_LOCAL, MOST_FACTORS), np.int64),
         scales=np.zeros(most_tables),
-        product=np.ones(width),
-        data=np.empty(families.tables.size + _room(families.cards, width, budget)),
+        product=np.ones(2 * width),
+        data=np.empty(families.tables.size + n + _room(families.cards, width, budget)),
     )
     room.data[: families.tables.size] = families.tables
+    room.data[families.tables.size : families.tables.size + n] = _lowest(families)
     return block, room
+
+
+def _lowest(families: Families) -> Floats:
+    """The smallest number of each table that is not zero."""
+    begins = families.around[families.starts[:-1] + 1]
+    return np.minimum.reduceat(np.where(families.tables > 0, families.tables, np.inf), begins)
 
 
 def _room(cards: NDArray[np.int32], width: int, budget: int) -> int:

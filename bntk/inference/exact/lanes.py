@@ -78,8 +78,8 @@ class LaneEngine(TreeRows):
         data = np.empty((self._layout.size, LANES))
         chosen = np.empty((self._layout.size, LANES), dtype=np.int32)
         numbers = (np.empty(LANES), np.empty(LANES), np.empty(LANES))
-        by_clique = np.empty((3, len(self.tree.cliques), LANES))
-        ranges = Ranges(*np.empty((4, LANES)), np.empty(LANES, np.bool_), *by_clique)
+        by_lane, by_clique = np.empty((4, LANES)), np.empty((3, len(self.tree.cliques), LANES))
+        ranges = Ranges._make((*by_lane, np.empty(LANES, np.bool_), *by_clique))
         active, used = np.empty(self.cards.size, np.bool_), np.empty(max(most_tables, 1), np.int64)
         return data, chosen, active, used, *numbers, ranges
 

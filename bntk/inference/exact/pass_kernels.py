@@ -175,8 +175,8 @@ def finish(data, messages, k, phase, ranges):
 def run_pass(data, chosen, visits, messages, span, state, room, shifts, ranges, maximise):
     """Visit the cliques end - 1 down to begin of the span in its phase ``INWARD``, or begin to end - 1 in the others.
 
-    Ends as soon as a message is not ``POSSIBLE``, and returns what was found. ``SINGLE`` visits cliques without sending messages: what
-    they write is left as it is, and may be written elsewhere (``shifts``).
+    Ends as soon as a message is not ``POSSIBLE``, and returns what was found. ``SINGLE`` visits cliques without sending
+    messages: what they write is left as it is, and may be written elsewhere (``shifts``).
     """
     begin, end, phase = span
     cards, observed, soft = state
@@ -193,7 +193,7 @@ def run_pass(data, chosen, visits, messages, span, state, room, shifts, ranges, 
 class Sources(NamedTuple):
     """What tables are read off: the slot ``first``, or its product with the slot ``second`` (-1: none).
 
-    An output is one of the clique ``cliques``, a product of the messages of that clique; -1 for the message of the root.
+    They are an output, or messages, of the clique ``cliques``; -1 for the message of the root.
     Table k has the entries ``starts[k]`` to ``starts[k + 1]``. Its slots have the axes
     ``axes[axis_start[k]:axis_start[k + 1]]``, along which the table has the strides ``steps``; 0 where it is a sum.
     """

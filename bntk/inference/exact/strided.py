@@ -115,9 +115,8 @@ class LogRun:
             begin = engine.layout.vector[variable] - engine.tables.size
             numbers = np.asarray(evidence.likelihood[variable], dtype=float)
             vectors[begin : begin + numbers.size] = _log(numbers) - math.log(numbers.max())
-        tables, states, log_z, *self._buffer = engine.run_logs(
-            evidence.observed[None], maximise, vectors, evidence.soft
-        )
+        found = engine.run_logs(evidence.observed[None], maximise, vectors, evidence.soft)
+        tables, states, log_z, self._data, self._places = found
         self.tables, self.states = tables[0], states[0]
         self.log_z = float(log_z[0]) + evidence.log_weight
 
@@ -127,7 +126,7 @@ class LogRun:
 
     def joint(self, variables: Sequence[int]) -> Floats:
         """The joint distribution of some unobserved variables of one clique, axes in the order given."""
-        return self._engine.read_log_joint(*self._buffer, self._evidence, tuple(variables))
+        return self._engine.read_log_joint(self._data, self._places, self._evidence, tuple(variables))
 
 
 class StridedEngine:
@@ -209,7 +208,7 @@ class StridedEngine:
             data[begin : begin + vector.size] = vector
         ranges = np.ones((4, len(self.tree.cliques)))
         ranges[FLOOR] = self.floors
-        for variable, vector in evidence.vectors.items():
+        for variable in evidence.vectors:
             home = self.tree.smallest_clique((variable,))
             if home >= 0:
                 ranges[FLOOR, home] *= evidence.lowest[variable]
@@ -387,7 +386,7 @@ class StridedEngine:
     def run_logs(
         self, observed: Ints, maximise: bool = False, vectors: Floats | None = None, soft: Any = None
     ) -> tuple[Floats, Ints, Floats, Floats, Ints]:
-        """Of each evidence set the tables, most probable states and logs; then the buffer of the last, and its places."""
+        """The tables, most probable states and logs of evidence sets; the buffer of the last one, and its places."""
         from bntk.inference.exact import log_kernels as kernels
 
         fixed, n = self.layout.up[0], len(observed)
