@@ -279,12 +279,16 @@ def count_rows(codes, weights, begin, end, families, budget, log_low, block, roo
     for first in range(begin, end, BLOCK):
         n = min(BLOCK, end - first)
         load_block(codes, first, n, families, no_target, prune, block)
+        n_tables = block.entry
         for i in range(n):
-            row, weight, n_tables = first + i, weights[first + i], 0
-            for v in range(families.cards.size):
-                if block.state[v, i] == MISSING:
-                    n_tables += (families.starts[v + 1] - families.starts[v]) // LINE
-            counts_at = 1 if n_tables * log_low < LOG_FAINT else 0  # once more
+            n_tables[i] = 0
+        for v in range(families.cards.size):
+            around_v = (families.starts[v + 1] - families.starts[v]) // LINE
+            for i in range(n):
+                n_tables[i] += around_v * block.missing[v, i]
+        for i in range(n):
+            row, weight = first + i, weights[first + i]
+            counts_at = 1 if n_tables[i] * log_low < LOG_FAINT else 0  # once more
             for time in range(counts_at + 1):
                 stamp = 2 * row + time
                 ints[SIZES, 4] = 0
