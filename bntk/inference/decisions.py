@@ -74,7 +74,7 @@ def divergence(p: Floats, q: Floats) -> float:
     """The Kullback-Leibler divergence of p from q, in nats; never below zero."""
     used = p > 0
     with np.errstate(divide="ignore"):
-        return max(0.0, float(p[used] @ np.log(p[used] / q[used])))
+        return max(0.0, float(p[used] @ (np.log(p[used]) - np.log(q[used]))))
 
 
 # ---- which numbers matter ------------------------------------------------------------------------------------------

@@ -235,3 +235,28 @@ def test_thousands_of_findings(entry: float) -> None:
     np.testing.assert_allclose(bn.posterior(rows, "c").to_numpy()[0], expected, rtol=1e-9)
     assert bn.row_log_likelihood(rows)[0] == pytest.approx(log_z, rel=1e-12)
     assert bn.impute(rows).codes[0, 0] == 0
+
+
+@needs_extended
+@pytest.mark.parametrize("engine", ["weighting", "gibbs"])
+def test_samplers_do_not_lose_states(engine: Any) -> None:
+    """Two features exclude the first state but for 1e-600, two others the second: together they say nothing."""
+    target = bntk.Variable("c", ["s0", "s1"])
+    features = [bntk.Variable(f"f{i}", ["s0", "s1"]) for i in range(4)]
+    this, that = [[1e-300, 1.0], [1.0, 0.0]], [[1.0, 0.0], [1e-300, 1.0]]
+    cpts = [bntk.CPT(f, table, [target]) for f, table in zip(features, (this, this, that, that), strict=True)]
+    dag = bntk.DAG(["c", *(f.name for f in features)], [("c", f.name) for f in features])
+    bn = bntk.BayesianNetwork(dag, [bntk.CPT(target, [0.25, 0.75]), *cpts])
+    found = bn.query("c", {f.name: "s0" for f in features}, engine=engine, n=20_000)
+    np.testing.assert_allclose(found.values, [0.25, 0.75], atol=0.02)
+
+
+@pytest.mark.parametrize("engine", ["exact", "loopy", "weighting", "gibbs"])
+def test_likelihoods_whose_ratio_is_beyond_floats(engine: Any) -> None:
+    """A table that allows the second state with 1e-300 alone, and a likelihood that speaks against it by 1e-600."""
+    cause, effect = bntk.Variable("x", ["a", "b"]), bntk.Variable("y", ["s0", "s1", "s2"])
+    cpts = [bntk.CPT(cause, [0.5, 0.5]), bntk.CPT(effect, [[0.0, 1e-300, 1.0], [0.0, 3e-300, 1.0]], [cause])]
+    bn = bntk.BayesianNetwork(bntk.DAG(["x", "y"], [("x", "y")]), cpts)
+    options = {"n": 20_000} if engine in ("weighting", "gibbs") else {}
+    found = bn.query("x", soft={"y": [1e300, 1e-300, 0.0]}, engine=engine, **options)
+    np.testing.assert_allclose(found.values, [0.25, 0.75], rtol=1e-9 if not options else 0.05)
