@@ -129,3 +129,34 @@ def test_new_beliefs_do_not_hide_a_contradiction_among_findings() -> None:
             asia.jeffrey("lung", {"xray": [0.5, 0.5]}, contradiction, engine=engine)
     with pytest.raises(ImpossibleEvidence, match="tub='yes', either='no'"):
         asia.jeffrey("lung", {"xray": [0.5, 0.5], "bronc": [0.2, 0.8]}, contradiction)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n_beliefs=st.integers(1, 3))
+def test_new_beliefs_equal_proportional_fitting_of_the_joint(seed: int, n_beliefs: int) -> None:
+    """Iterative proportional fitting by enumeration, on the joint distribution given the findings."""
+    rng = np.random.default_rng(seed)
+    bn = random_network(seed, 6, max_parents=2, max_states=3)
+    names = [str(name) for name in rng.permutation(bn.names)]
+    found, told, targets = names[0], names[1 : 1 + n_beliefs], names[4:]
+    state = int(rng.integers(bn.variable(found).n_states))
+    fitted = np.zeros([v.n_states for v in bn.variables])
+    here = tuple(state if name == found else slice(None) for name in bn.names)
+    fitted[here] = joint(bn)[here] / joint(bn)[here].sum()
+    beliefs = {name: rng.dirichlet(np.full(bn.variable(name).n_states, 5.0)) for name in told}
+    for _ in range(3000):
+        before = fitted
+        for name, belief in beliefs.items():
+            v = bn.names.index(name)
+            now = fitted.sum(axis=tuple(a for a in range(fitted.ndim) if a != v))
+            fitted = fitted * (belief / now).reshape([-1 if a == v else 1 for a in range(fitted.ndim)])
+        if np.abs(fitted - before).max() < 1e-15:
+            break
+    at = [bn.names.index(name) for name in targets]
+    expected = fitted.sum(axis=tuple(a for a in range(fitted.ndim) if a not in at))
+    expected = expected.transpose([sorted(at).index(v) for v in at])
+    answer = bn.jeffrey(targets, beliefs, {found: bn.variable(found).states[state]})
+    np.testing.assert_allclose(answer.values, expected, rtol=1e-7, atol=1e-9)
+    for name, belief in beliefs.items():
+        own = bn.jeffrey(name, beliefs, {found: bn.variable(found).states[state]})
+        np.testing.assert_allclose(own.values, belief, atol=1e-9)
