@@ -260,3 +260,26 @@ def test_likelihoods_whose_ratio_is_beyond_floats(engine: Any) -> None:
     options = {"n": 20_000} if engine in ("weighting", "gibbs") else {}
     found = bn.query("x", soft={"y": [1e300, 1e-300, 0.0]}, engine=engine, **options)
     np.testing.assert_allclose(found.values, [0.25, 0.75], rtol=1e-9 if not options else 0.05)
+
+
+@needs_extended
+@pytest.mark.parametrize("least", [1e-3, 1e-300])
+def test_small_differences_after_thousands_of_findings(least: float) -> None:
+    """The states of the class differ by a percent in each feature, whose probabilities are tiny in both."""
+    rng, n = np.random.default_rng(1), 2000
+    entries = 0.4 * least ** rng.random(n)
+    others = entries * np.exp(0.01 * rng.normal(size=n))
+    target = bntk.Variable("c", ["s0", "s1"])
+    features = [bntk.Variable(f"f{i}", ["s0", "s1"]) for i in range(n)]
+    pairs = zip(features, entries, others, strict=True)
+    cpts = [bntk.CPT(f, [[a, 1 - a], [b, 1 - b]], [target]) for f, a, b in pairs]
+    dag = bntk.DAG(["c", *(f.name for f in features)], [("c", f.name) for f in features])
+    bn = bntk.BayesianNetwork(dag, [bntk.CPT(target, [0.5, 0.5]), *cpts])
+    scores = np.sum([np.log(cpt.values[:, 0].astype(Extended)) for cpt in bn.cpts[1:]], axis=0)
+    expected = np.exp(scores - scores.max())
+    expected /= expected.sum()
+    rows = bntk.Table.from_codes(np.array([[2], *[[0]] * n]), bn.variables)
+    assert_equal(bn.query("c", {f.name: "s0" for f in features}).values, expected)
+    assert_equal(bn.posterior(rows, "c").to_numpy()[0], expected)
+    log_joint = log_joint_rows(bn, rows.codes, 0)[0]
+    assert_equal(np.exp(log_joint - log_joint.max()) / np.exp(log_joint - log_joint.max()).sum(), expected)

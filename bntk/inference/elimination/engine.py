@@ -20,6 +20,8 @@ from bntk.network import BayesianNetwork
 if TYPE_CHECKING:
     from bntk.inference.elimination.elimination_kernels import Block, Families, Lookups, Room
 
+#: Logs that are lower are taken apart from the differences between the states of a target.
+LARGE_LOG = -30.0
 #: Rows that one piece of counting has, whatever the number of threads.
 ROWS_A_PIECE = 1024
 
@@ -183,6 +185,11 @@ def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool)
         width = 1 if target is None else cpts[target].child.n_states
         with np.errstate(divide="ignore"):
             logs = [np.log(cpts[v].values) for v in looked_up]
+        if target is not None:
+            for v, top in _taken_apart(flat, looked_up, logs, target):
+                if all_families:  # a posterior does not depend on it
+                    looked_up.append(v)
+                    logs.append(top)
         marks = [_what_it_says(cpts[v].values) for v in marked]
         network._cache[key] = (
             _flat_lookups(flat, looked_up, logs, target, np.zeros(width)),
@@ -192,19 +199,38 @@ def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool)
     return tables
 
 
+def _taken_apart(
+    flat: FlatFamilies, chosen: Sequence[int], logs: list[Floats], target: int
+) -> list[tuple[int, Floats]]:
+    """Make logs of tiny entries relative to the largest over the target; the families, with these largest ones.
+
+    The sum of thousands of large logs would have fewer digits after the point than the states of the target differ in.
+    """
+    apart = []
+    for i, v in enumerate(chosen):
+        members = flat.members[flat.starts[v] : flat.starts[v + 1]].tolist()
+        if target in members:
+            top = logs[i].max(axis=members.index(target), keepdims=True)
+            top = np.where(np.isfinite(top), top, 0.0)
+            if top.min() < LARGE_LOG:
+                logs[i] = logs[i] - top
+                apart.append((v, top.squeeze(axis=members.index(target))))
+    return apart
+
+
 def _flat_lookups(
     flat: FlatFamilies, chosen: Sequence[int], tables: Sequence[NDArray[Any]], target: int | None, first: NDArray[Any]
 ) -> Lookups:
-    """The tables of some families for the kernels, behind some ``first`` entries."""
+    """The tables of some families for the kernels, behind some ``first`` entries; one may lack the target."""
     from bntk.inference.elimination.elimination_kernels import Lookups
 
     members, strides, has_target, flat_tables = [], [], [], [first]
     for v, table in zip(chosen, tables, strict=True):
         family = flat.members[flat.starts[v] : flat.starts[v + 1]].tolist()
-        has_target.append(target in family)
-        if target in family:
+        has_target.append(target in family and table.ndim == len(family))
+        if has_target[-1]:
             table = np.moveaxis(table, family.index(target), -1)
-            family.remove(target)
+        family = [member for member in family if member != target]
         members.append(family)
         strides.append(strides_of(table.shape)[: len(family)])
         flat_tables.append(table.ravel())

@@ -5,9 +5,9 @@ for one evidence set (:meth:`Program.calibrate`, :meth:`Program.mpe`) or for man
 :mod:`bntk.inference.choose` says. Variables are positions here; names are for messages.
 
 Messages are divided by their largest entry, and every engine keeps a bound on how small its products can be. Where one
-may be too small for a float, the same passes run in log space (:mod:`bntk.inference.exact.log_kernels`), so that answers
-keep their digits for entries down to the smallest float and for thousands of findings: log probabilities, and posteriors
-above 1e-300, to 1e-9 relative. Ordinary tables never get there.
+may be too small for a float, the same passes run in log space (:mod:`bntk.inference.exact.log_kernels`): answers keep
+their digits for entries down to the smallest float and for thousands of findings. Log probabilities, and posteriors
+above 1e-300, are right to 1e-9 relative.
 
 References
 ----------
