@@ -442,8 +442,8 @@ class BayesianNetwork:
         Raises
         ------
         ImpossibleEvidence
-            When the evidence has probability zero; the message names findings that contradict each other. In a large
-            network only the part that the targets depend on is checked. Not every approximation detects it.
+            When the evidence has probability zero; the message names findings that contradict each other. Where it
+            would take very long to find out for findings that the targets do not depend on, ``report`` says so.
         TooLargeError
             When exact inference would exceed ``max_entries``; raised before anything large is allocated.
 

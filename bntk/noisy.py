@@ -64,12 +64,15 @@ class NoisyMax:
             The largest number of entries of the table.
         """
         check_table_size(self.child, self.parents, _checking.limit("max_entries", max_entries))
-        cumulative = np.cumsum(self.leak)
+        values = self.leak
         for effect in self.effects:
-            cumulative = cumulative[..., None, :] * np.cumsum(effect, axis=1)
-        values = np.diff(cumulative, axis=-1, prepend=0.0)
-        # Differences of products can miss zero by a rounding error; a probability must not.
-        return CPT(self.child, np.maximum(values, 0.0), self.parents)
+            # The highest so far is c and this effect not above, or this effect is c and all others are below: sums of
+            # products, where differences of the cumulative products would lose small probabilities.
+            below = np.cumsum(values, axis=-1) * (np.arange(self.child.n_states) < self.child.n_states - 1)
+            values = (
+                values[..., None, :] * np.cumsum(effect, axis=1) + np.roll(below, 1, axis=-1)[..., None, :] * effect
+            )
+        return CPT(self.child, values, self.parents)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.child.name} | {', '.join(p.name for p in self.parents)})"

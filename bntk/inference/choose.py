@@ -72,6 +72,8 @@ MOST_MARKS = 1 << 16
 MAP_ENTRIES = 1 << 24
 #: Clique entries times findings up to which a minimal set of clashing findings is looked for.
 CLASH_ENTRIES = 1 << 26
+#: Clique entries up to which it is looked for whether findings that an answer does not depend on are possible.
+POSSIBLE_ENTRIES = 1 << 24
 #: Entries of the conditional tables that exact sampling given evidence may store.
 SAMPLING_ENTRIES = 1 << 25
 #: Runs of loopy propagation that a joint distribution of several variables may take.
@@ -227,6 +229,11 @@ def folds(entries: int) -> bool:
 def explains_clash(entries: int, n_findings: int) -> bool:
     """Whether it is looked for which findings exclude each other, by one run for each finding."""
     return entries * n_findings <= CLASH_ENTRIES
+
+
+def looks_for_clash(entries: int) -> bool:
+    """Whether it is looked for if findings that an answer does not depend on are possible."""
+    return entries <= POSSIBLE_ENTRIES
 
 
 def refuse_map(entries: int, n_targets: int) -> None:

@@ -75,7 +75,7 @@ def divergence(p: Floats, q: Floats) -> float:
     """The Kullback-Leibler divergence of p from q, in nats; never below zero."""
     used = p > 0
     with np.errstate(divide="ignore"):
-        return max(0.0, float(p[used] @ np.log(p[used] / q[used])))
+        return max(0.0, float(p[used] @ (np.log(p[used]) - np.log(q[used]))))
 
 
 # ---- which numbers matter ------------------------------------------------------------------------------------------
@@ -217,9 +217,9 @@ def _slopes(theta: Floats, surplus: Floats) -> Floats:
 
 def _also(conditioned: ConditionedNetwork, variable: int, state: int) -> Posterior:
     """The posterior with one more variable observed."""
-    seen = np.eye(conditioned.network.cpts[variable].child.n_states)[state]
-    findings = Findings({**conditioned.findings.vectors, variable: seen}, conditioned.findings.texts)
-    return conditioned.with_findings(findings).calibrate()
+    network, given = conditioned.network, conditioned.findings
+    seen = Findings.of(network, {variable: np.eye(network.cpts[variable].child.n_states)[state]})
+    return conditioned.with_findings(Findings(given.vectors | seen.vectors, given.texts | seen.texts)).calibrate()
 
 
 def _candidates(conditioned: ConditionedNetwork, target: str, candidates: Iterable[str] | None) -> list[str]:

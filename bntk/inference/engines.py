@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +20,8 @@ class Evidence:
     """One evidence set: the observed state of each variable or -1, likelihoods of the others, and a constant.
 
     ``likelihood`` has it as it was given: a number for each state of some variables. ``log_weight`` is the logarithm of
-    what the likelihoods were divided by.
+    what the likelihoods were divided by. ``lowest`` has the smallest number of each vector that was not zero, which may
+    be too small for a float after that division.
     """
 
     likelihood: Mapping[int, ArrayLike]
@@ -28,13 +29,14 @@ class Evidence:
     soft: NDArray[np.bool_]
     vectors: dict[int, Floats]
     log_weight: float
+    lowest: dict[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, likelihood: Mapping[int, ArrayLike], n_variables: int) -> Evidence:
         """From a non-negative number for each state of some variables; a single positive one is an observation."""
         observed = np.full(n_variables, -1, dtype=np.int64)
         soft = np.zeros(n_variables, dtype=np.bool_)
-        vectors, log_weight = {}, 0.0
+        vectors, lowest, log_weight = {}, {}, 0.0
         for variable, numbers in likelihood.items():
             vector = np.asarray(numbers, dtype=float)
             possible = np.flatnonzero(vector)
@@ -45,7 +47,8 @@ class Evidence:
             elif possible.size > 1:
                 soft[variable] = True
                 vectors[variable] = vector / top
-        return cls(likelihood, observed, soft, vectors, log_weight)
+                lowest[variable] = float(vector[possible].min()) / top
+        return cls(likelihood, observed, soft, vectors, log_weight, lowest)
 
 
 class Posterior(Protocol):

@@ -14,13 +14,14 @@ from bntk._memory import says_what_to_do
 from bntk.errors import DataError, ImpossibleEvidence
 from bntk.graph.separation import bayes_ball
 from bntk.inference import choose
-from bntk.inference.approximate.answers import APPROXIMATIONS, approximate_engine
+from bntk.inference.approximate.answers import APPROXIMATIONS, Sampled, approximate_engine
 from bntk.inference.choose import EXACT, EngineChoice, Options
 from bntk.inference.engines import Engine, Evidence, Floats, Posterior
 from bntk.inference.evidence import Findings, Given, clashing, numbers_by_state, read_findings
 from bntk.inference.exact.program import Program, compile_network, whole_entries
 from bntk.inference.plan import Plan
 from bntk.inference.results import Distribution, Explanation, Marginals
+from bntk.inference.support import is_possible
 from bntk.network import BayesianNetwork
 
 #: Jeffrey's rule for several variables stops when no belief is off by more, or gives up after so many rounds.
@@ -92,7 +93,11 @@ class ConditionedNetwork:
         """log P(given)."""
         choose.require(self.options, choose.KNOW_PROBABILITY, "probability of the evidence")
         try:
-            return self.calibrate(()).log_z if self.findings.vectors else 0.0
+            if not self.findings.vectors:
+                return 0.0
+            engine = self.engine(partial(self.program, ()))
+            answer = self._calibrated(engine)
+            return answer.log_z if self._is_possible(answer, engine) else -math.inf
         except ImpossibleEvidence:  # two findings about one variable, or no row that could be drawn
             return -math.inf
 
@@ -129,8 +134,8 @@ class ConditionedNetwork:
         texts = {v: f"{network.names[v]} := [{', '.join(f'{x:.4g}' for x in q[:8])}]" for v, q in wanted.items()}
         told = findings.texts | texts
         if isinstance(self.engine(self.program), Program):
-            fitted = Findings({**findings.vectors, **_fitted(self, wanted)}, told)
-            return self.with_findings(fitted).distribution(at)
+            likelihoods = _fitted(self, wanted, told)
+            return self.with_findings(Findings({**findings.vectors, **likelihoods}, told)).distribution(at)
         if len(wanted) > 1:
             choose.require(self.options, choose.FIT_BELIEFS, "posterior for several new beliefs at the same time")
         # Jeffrey's rule as it is written: sum over x of P(targets | x, given) q(x).
@@ -171,7 +176,7 @@ class ConditionedNetwork:
 
     def explanation(self, at: Iterable[int], engine: Engine) -> Explanation:
         """The most probable states by an engine that has no other variables to sum out."""
-        log_evidence = self._possible(self._calibrated(engine)).log_z
+        log_evidence = self._possible(engine).log_z
         likelihood = self.findings.vectors
         if isinstance(engine, Program):
             states, log_top = engine.mpe(likelihood, self.options.max_entries)
@@ -183,7 +188,7 @@ class ConditionedNetwork:
 
     def posterior(self, at: Sequence[int] | None = None) -> Posterior:
         """What the engine finds about some variables together, or about each one; the findings must be possible."""
-        return self._possible(self.calibrate(at))
+        return self._possible(self.engine(partial(self.program, at)))
 
     def calibrate(self, at: Sequence[int] | None = None) -> Posterior:
         """As :meth:`posterior`, with a ``log_z`` of -inf when the findings are impossible."""
@@ -194,10 +199,22 @@ class ConditionedNetwork:
             return engine.calibrate(self.findings.vectors, self.options.max_entries)
         return engine.calibrate(Evidence.of(self.findings.vectors, len(self.network.cpts)))
 
-    def _possible(self, answer: Posterior) -> Posterior:
-        if answer.log_z == -math.inf:
+    def _possible(self, engine: Engine) -> Posterior:
+        answer = self._calibrated(engine)
+        if not self._is_possible(answer, engine):
             raise self._impossible()
         return answer
+
+    def _is_possible(self, answer: Posterior, engine: Engine) -> bool:
+        """Whether the findings are possible, those that the answer does not depend on as well."""
+        if answer.log_z == -math.inf:
+            return False
+        if isinstance(answer, Sampled):  # of which every row is possible
+            return True
+        known = engine.families if isinstance(engine, Program) else frozenset[int]()
+        found = is_possible(self.network, self.findings, known)
+        self._unchecked = found is None
+        return found is not False
 
     def _impossible(self) -> ImpossibleEvidence:
         program = self._evidence_program()
@@ -208,6 +225,8 @@ class ConditionedNetwork:
     def report(self, answer: Posterior, at: Sequence[int]) -> str:
         """How an answer was found."""
         text = answer.report(at) if isinstance(answer, APPROXIMATIONS) else "exact"
+        if self._unchecked:
+            text += "; not checked: whether the findings are possible together, which would take longer"
         return f"{self._choice}; {text}" if self.options.engine == "auto" else text
 
     # ---- engines ---------------------------------------------------------------------------------------------
@@ -225,6 +244,7 @@ class ConditionedNetwork:
         return approximate_engine(self.network, self.options)
 
     _choice: EngineChoice
+    _unchecked = False
 
     def _plan(self, program: Program) -> Plan:
         return program.plan_given(self.findings.observed, self.options.max_entries)
@@ -289,7 +309,7 @@ def _read_beliefs(network: BayesianNetwork, beliefs: Given, findings: Findings) 
     return wanted
 
 
-def _fitted(conditioned: ConditionedNetwork, wanted: dict[int, Floats]) -> dict[int, Floats]:
+def _fitted(conditioned: ConditionedNetwork, wanted: dict[int, Floats], texts: dict[int, str]) -> dict[int, Floats]:
     """Likelihoods with which each variable has the wanted posterior.
 
     For one variable it is the ratio of new and old belief. For several, each in turn is multiplied by that ratio until
@@ -302,7 +322,7 @@ def _fitted(conditioned: ConditionedNetwork, wanted: dict[int, Floats]) -> dict[
     for _ in range(MOST_ROUNDS):
         gap = 0.0
         for v, belief in wanted.items():
-            present = Findings({**findings.vectors, **vectors}, findings.texts)
+            present = Findings({**findings.vectors, **vectors}, texts)
             current = conditioned.with_findings(present).posterior().marginal(v)
             _refuse_lost_states(network, v, belief, current)
             gap = max(gap, float(np.abs(current - belief).max()))

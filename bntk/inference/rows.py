@@ -20,6 +20,7 @@ from bntk.inference.elimination.engine import log_joint_by_elimination, posterio
 from bntk.inference.engines import Codes, Floats, RowsEngine
 from bntk.inference.exact.program import Program, compile_network, whole_entries
 from bntk.inference.query import positions
+from bntk.inference.support import families_with_zeros
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -155,18 +156,11 @@ def _row_program(network: BayesianNetwork, codes: Codes, targets: Sequence[int],
     always: list[int] = []
     # Cells seen in every row cut off what is behind them. Tables with zeros there could still make a row impossible,
     # and an answer must not depend on which other rows come with it.
-    if _is_positive(network):
+    if not families_with_zeros(network):  # so that every row is possible
         always = [v for v, observed in enumerate(seen) if observed.all() and v not in targets]
     needed = sorted({*targets, *(v for v, observed in enumerate(seen) if observed.any())} - {*always})
     everything = len(needed) == len(network.cpts)
     return compile_network(network, targets=None if everything else needed, evidence=always, max_entries=max_entries)
-
-
-def _is_positive(network: BayesianNetwork) -> bool:
-    """Whether no probability is zero, so that every row is possible."""
-    if "positive" not in network._cache:
-        network._cache["positive"] = all(bool((cpt.values > 0).all()) for cpt in network.cpts)
-    return bool(network._cache["positive"])
 
 
 # ---- imputation ------------------------------------------------------------------------------------------------------

@@ -326,7 +326,7 @@ class IncompleteRows:
         repeats = np.bincount(
             self._numbers, None if weights is None else weights[~self._whole], minlength=self._partial.shape[1]
         ).astype(float)
-        large = self._is_large
+        large, self._repeats = self._is_large, repeats
         self._cells = self._cells.with_weights(repeats)
         self._large, self._large_weights = np.ascontiguousarray(self._partial[:, large]), repeats[large]
         complete = TableCounter._of_shares(self._complete_rows, None if weights is None else weights[self._whole])
@@ -361,12 +361,14 @@ class IncompleteRows:
         """The E-step: the expected counts of every family, and the log-likelihood of the observed cells."""
         counts, log_likelihood = list(self._fixed), log_product(self._complete, tables)
         if self.open:
-            found, log_z = self._cells.count(np.concatenate([table.ravel() for table in tables]))
+            found, log_z, left = self._cells.count(np.concatenate([table.ravel() for table in tables]))
             log_likelihood += log_z
             ends = np.cumsum([table.size for table in tables])
             for node in self.open:
                 part = found[ends[node] - tables[node].size : ends[node]]
                 counts[node] = counts[node] + part.reshape(tables[node].shape)
+            if left.any():
+                log_likelihood += self._expect_apart(tables, left, counts)
         if self._program is not None:
             wanted = [self.scopes[node] for node in self.open]
             program = self._program.with_factors(tables)
@@ -380,6 +382,20 @@ class IncompleteRows:
                 "zeros, such as start=bntk.fit(dag, data, prior=1)"
             )
         return counts, log_likelihood
+
+    def _expect_apart(self, tables: Sequence[Floats], left: NDArray[np.bool_], counts: list[Floats]) -> float:
+        """Add the open families of rows whose numbers are too small for sums over their missing cells alone.
+
+        Their complete families, and the logs of these, are counted already.
+        """
+        codes, weights = self._partial[:, ~self._is_large][:, left], self._repeats[~self._is_large][left]
+        wanted = [self.scopes[node] for node in self.open]
+        program = (self._program or self._compiled()).with_factors(tables)
+        expected, log_z = program.expected_counts(codes, wanted, weights)
+        before = self._count(codes, weights)
+        for node, part in zip(self.open, expected, strict=True):
+            counts[node] = counts[node] + np.maximum(part - before[node], 0.0)
+        return log_z - log_product(before, tables)
 
     def maximise(self, counts: Sequence[Floats]) -> list[Floats]:
         """The M-step: the tables for expected counts."""

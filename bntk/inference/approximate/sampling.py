@@ -54,6 +54,7 @@ def sample(
     observed = findings.observed
     closed = all(v in observed and {*network.dag.parent_indices[v]} <= {*observed} for v in findings.vectors)
     if closed:  # all rows have the same weight
+        _refuse_impossible(network, findings)
         return _weighted_rows(network, findings, n, seed).table
     return _sample_cliques(network, findings, n, seed)
 
@@ -224,9 +225,9 @@ def _weighted_rows(network: BayesianNetwork, findings: Findings, n: int, seed: i
     """Rows and their log weights; the weights may all be zero."""
     tables = []
     for node, cpt in enumerate(network.cpts):
-        matrix = cpt.matrix * findings.vectors[node] if node in findings.vectors else cpt.matrix
-        tables.append(_cumulative(_normalised(matrix)).ravel())
-    cumulative = np.concatenate([np.empty(0), *tables])
+        vector = findings.vectors.get(node)
+        tables.append(_normalised(cpt.matrix) if vector is None else _times(cpt.matrix, vector)[0])
+    cumulative = np.concatenate([np.empty(0), *(_cumulative(table).ravel() for table in tables)])
     table = _draw(network, network_families(network), cumulative, _topological(network), n, seed)
     return WeightedSample(table, findings, _log_weights(network, findings, table))
 
@@ -235,11 +236,27 @@ def _log_weights(network: BayesianNetwork, findings: Findings, table: Table) -> 
     """For each row, the sum over variables with evidence of the log of its expected likelihood given the parents."""
     total = np.zeros(table.n_rows)
     for node, vector in findings.vectors.items():
-        weights = network.cpts[node].values @ vector
-        at = tuple(table.codes[parent] for parent in network.dag.parent_indices[node])
-        with np.errstate(divide="ignore"):
-            total += np.log(weights)[at]
+        values = network.cpts[node].values
+        log_weights = _times(network.cpts[node].matrix, vector)[1].reshape(values.shape[:-1])
+        total += log_weights[tuple(table.codes[parent] for parent in network.dag.parent_indices[node])]
     return total
+
+
+def _times(matrix: Floats, vector: Floats) -> tuple[Floats, Floats]:
+    """Distributions times a likelihood, normalised (zeros where nothing is possible), and the logs of their sums."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(matrix) + np.log(vector)
+        top = logs.max(axis=1, keepdims=True)
+        numbers = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
+        return _normalised(numbers), top[:, 0] + np.log(np.maximum(numbers.sum(axis=1), 1.0))
+
+
+def _refuse_impossible(network: BayesianNetwork, findings: Findings) -> None:
+    """Refuse findings that a family excludes whose members are all observed."""
+    for node, state in findings.observed.items():
+        parents = network.dag.parent_indices[node]
+        if network.cpts[node].values[*(findings.observed[parent] for parent in parents), state] == 0:
+            raise ImpossibleEvidence([findings.texts[v] for v in (*parents, node)], minimal=False)
 
 
 def _no_possible_row(network: BayesianNetwork, findings: Findings, n: int) -> Exception:

@@ -11,6 +11,8 @@ import numpy as np
 
 from bntk._kernels import njit
 
+#: Products that are smaller may have lost digits.
+FAINT = 1e-290
 BLOCK = 2048  # rows whose numbers stay in the first-level cache
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -70,25 +72,35 @@ def forward_sample(codes, order, starts, members, strides, offsets, cards, cumul
 
 @njit(cache=True, nogil=True)
 def _conditional(states, v, starts, members, strides, offsets, tables, near, likelihood, weights):
-    """weights[s] = P(v = s | all others) up to a factor: the tables of v and of its children; their sum."""
+    """weights[s] = P(v = s | all others) up to a factor: the tables of v and of its children; their sum.
+
+    Where a product becomes too small, all are made anew from logs.
+    """
     card = likelihood.size
-    weights[:card] = likelihood
-    total = 1.0
-    for f in near:
-        base, step = offsets[f], 0
-        for m in range(starts[f], starts[f + 1]):
-            if members[m] == v:
-                step = strides[m]
-            else:
-                base += states[members[m]] * strides[m]
-        total = 0.0
+    for in_logs in range(2):
         for s in range(card):
-            weights[s] *= tables[base + s * step]
-            total += weights[s]
-        if 0.0 < total < 1e-200:  # many children: keep clear of underflow
+            weights[s] = np.log(likelihood[s]) if in_logs else likelihood[s]
+        least = 1.0
+        for f in near:
+            base, step = offsets[f], 0
+            for m in range(starts[f], starts[f + 1]):
+                if members[m] == v:
+                    step = strides[m]
+                else:
+                    base += states[members[m]] * strides[m]
             for s in range(card):
-                weights[s] /= total
-            total = 1.0
+                entry, before = tables[base + s * step], weights[s]
+                weights[s] = before + np.log(entry) if in_logs else before * entry
+                if before > 0.0 and entry > 0.0:
+                    least = min(least, weights[s])
+        if in_logs or least >= FAINT:
+            break
+    total = 0.0
+    top = np.max(weights[:card]) if in_logs else 0.0
+    for s in range(card):
+        if in_logs:
+            weights[s] = np.exp(weights[s] - top)
+        total += weights[s]
     return total
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from bntk._kernels import njit
 from bntk.inference.elimination.lookup_kernels import INNER
+from bntk.inference.exact.pass_kernels import FAINT
 
 #: Variables of one component, the target among them, that are bits of a word.
 MOST_LOCAL = 62
@@ -28,7 +29,7 @@ SMALL = 1e-10
 #: What summing out is reckoned to cost, in nanoseconds or so: for each variable, and for each entry of its table.
 STEP_COST, ENTRY_COST = 150, 4
 
-#: In the place of a table's number.
+#: In the place of a table's number. What has numbers too small for products is left to others, as what is too large.
 DONE, IMPOSSIBLE, TOO_LARGE = 1, -1, -2
 
 # The lines of ``ints``. By variable of the network: the row in which a variable or family was last met, local number.
@@ -41,16 +42,16 @@ MASK, BEGIN, ACTIVE, CHOSEN = 9, 10, 11, 12
 STEP_START, STEP_TABLES, STEP_SUM = 13, 14, 15
 # Of the loops of one step, by axis: length and counter; by table: where it is, and its stride along the inner loop.
 LENGTH, COUNTER, AT, INNER_STRIDE = 16, 17, 18, 19
-# Numbers of local variables, families, tables and steps; the cost of the row so far.
+# Numbers of local variables, families, tables and steps; the cost of the row so far; whether products may be too small.
 SIZES = 20
-# Missing cells to begin with.
-SEEDS = 21
-N_LINES = 22
+# Missing cells to begin with; the families of a component.
+SEEDS, FAMILY = 21, 22
+N_LINES = 23
 
 
 @njit(**INNER)
 def sum_component(row, stamp, seed, families, target, budget, state, allowed, room):
-    """Sum the component of a seed out, and multiply ``room.product`` by what is left over the states of the target.
+    """Sum the component of a seed out; what it leaves over the states of the target is in the end of ``room.product``.
 
     Returns DONE and the log of what it was divided by, or (IMPOSSIBLE, 0), or (TOO_LARGE, 0).
     """
@@ -71,18 +72,20 @@ def sum_component(row, stamp, seed, families, target, budget, state, allowed, ro
         if room.scales[step] != 1.0:
             log_scale -= np.log(room.scales[step])
     begin, stride = ints[BEGIN, table], 1 if ints[MASK, table] else 0
-    for s in range(product.size):
-        product[s] *= data[begin + s * stride]
+    width = product.size // 2
+    for s in range(width):
+        product[width + s] = data[begin + s * stride]
     return DONE, log_scale
 
 
 @njit(**INNER)
-def sum_single(row, stamp, seed, starts, around, cards, state, allowed, target, ints, data, end, product):
-    """Sum a component of one variable out, and multiply ``product`` by what is left over the states of the target.
+def sum_single(row, stamp, seed, starts, around, cards, state, allowed, target, ints, data, lows, product):
+    """Sum a component of one variable out; what it leaves over the states of the target is in the end of ``product``.
 
-    Returns DONE and the log of what it was divided by, or (0, 0) if the component is larger, or (IMPOSSIBLE, 0).
+    ``lows`` is where the smallest numbers of the tables are in ``data``. Returns DONE and the log of what it was
+    divided by, or (0, 0) if the component is larger, or (IMPOSSIBLE, 0), or (TOO_LARGE, 0) if products are too small.
     """
-    r, width = cards[seed], product.size
+    r, width, end, floor = cards[seed], product.size // 2, lows + cards.size, 1.0
     for i in range(end, end + r):
         data[i] = 1.0
     with_target, log_scale, n_families = False, 0.0, 0
@@ -118,16 +121,24 @@ def sum_single(row, stamp, seed, starts, around, cards, state, allowed, target, 
             for s in range(r):
                 data[end + s] *= data[begin + s * inner]
         n_families += 1
+        floor *= data[lows + family]
         if n_families % MOST_FACTORS == 0:
             last, top = end + (width * r if with_target else r), 0.0
+            if floor < FAINT:
+                floor = smallest(data, end, last)
+                if floor < FAINT:
+                    return TOO_LARGE, 0.0
             for i in range(end, last):
                 top = max(top, data[i])
             if top == 0.0:
                 break
             if top < SMALL:
                 log_scale += np.log(top)
+                floor /= top
                 for i in range(end, last):
                     data[i] /= top
+    if floor < FAINT and smallest(data, end, end + (width * r if with_target else r)) < FAINT:
+        return TOO_LARGE, 0.0
     ints[SEEN, seed] = stamp
     top = 0.0
     for k in range(width):
@@ -135,9 +146,18 @@ def sum_single(row, stamp, seed, starts, around, cards, state, allowed, target, 
         begin = end + (k * r if with_target else 0)
         for s in range(r):
             total += data[begin + s]
-        product[k] *= total
+        product[width + k] = total
         top = max(top, total)
     return DONE if top > 0.0 else IMPOSSIBLE, log_scale
+
+
+@njit(**INNER)
+def smallest(data, begin, end):
+    """The smallest entry of a stretch."""
+    least = np.inf
+    for i in range(begin, end):
+        least = min(least, data[i])
+    return least
 
 
 @njit(inline="always", **INNER)
@@ -148,7 +168,11 @@ def solve(row, stamp, seed, families, target, budget, state, allowed, room):
         return TOO_LARGE
     if not choose_order(families.cards, budget, ints):
         return TOO_LARGE
-    return sum_out(families.tables.size, ints, strides, room.outer, room.scales, room.data)
+    lows, floor = families.tables.size, 1.0
+    for f in range(ints[SIZES, 1]):
+        floor *= room.data[lows + ints[FAMILY, f]]
+    ints[SIZES, 5] = floor < FAINT
+    return sum_out(lows + families.cards.size, ints, strides, room.outer, room.scales, room.data)
 
 
 @njit(**INNER)
@@ -171,6 +195,7 @@ def find_component(row, stamp, seed, starts, around, state, allowed, target, int
                 a += 2 * size
                 continue
             ints[ENTERED, family] = stamp
+            ints[FAMILY, n_tables] = family
             mask = 0
             for m in range(a, a + 2 * size, 2):
                 u = around[m]
@@ -253,7 +278,7 @@ def _entries(mask, ints, budget):
 def sum_out(n_entries, ints, strides, outer, scales, data):
     """Sum all local variables but the target out, in the order chosen; the number of the last table, or IMPOSSIBLE.
 
-    ``n_entries`` are the entries of the network's tables, after which there is room; TOO_LARGE if it does not suffice.
+    There is room in ``data`` from ``n_entries`` on; TOO_LARGE if it does not suffice, or if products are too small.
     """
     n_active, end = ints[SIZES, 1], n_entries
     ints[SIZES, 2], ints[SIZES, 3], ints[STEP_START, 0] = n_active, 0, 0
@@ -292,7 +317,8 @@ def sum_out(n_entries, ints, strides, outer, scales, data):
 def multiply(first, last, summed, end, ints, strides, outer, scales, data):
     """Make a table at ``end``: the product of the tables ``ints[CHOSEN, first:last]`` summed over a local variable.
 
-    Returns where it ends, or -1 if there is no room. Its scale is 0 if it is zero everywhere.
+    Returns where it ends, or -1 if there is no room or its numbers are too small. Its scale is 0 if it is zero
+    everywhere.
     """
     made, step = ints[SIZES, 2], ints[SIZES, 3]
     begin, mask = ints[STEP_START, step], 0
@@ -315,6 +341,8 @@ def multiply(first, last, summed, end, ints, strides, outer, scales, data):
     ints[MASK, made], ints[BEGIN, made] = mask, end
     ints[SIZES, 2], ints[SIZES, 3] = made + 1, step + 1
     top = write_products(end, size, last - first, n_axes, length, ints, outer, data)
+    if ints[SIZES, 5] and smallest(data, end, end + size) < FAINT:
+        return -1
     scales[step] = 1.0
     if top < SMALL:
         scales[step] = 1.0 / top if top > 0.0 else 0.0

@@ -45,7 +45,11 @@ from bntk.inference.elimination.lookup_kernels import (
     look_for_zeros,
     look_up,
 )
+from bntk.inference.exact.pass_kernels import FAINT
 
+#: Numbers that the line of a family has at least, see :class:`Families`.
+LINE = 5
+LOG_FAINT = np.log(FAINT)
 #: A product over components is kept as a number until it is smaller; logarithms are slow.
 TINY = 1e-200
 
@@ -109,7 +113,11 @@ class Block(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Working memory for one component: see the lines of ``ints``; ``data`` begins with the tables of the network."""
+    """Working memory for one component: see the lines of ``ints``.
+
+    ``data`` begins with the tables of the network, and the smallest number of each that is not zero. ``product`` has
+    the product over components by state of the target, and behind that what the last component left.
+    """
 
     ints: np.ndarray
     strides: np.ndarray
@@ -193,7 +201,8 @@ def score_row(row, stamp, families, lookups, supports, target, budget, block, ro
         else:
             stamp, target, allowed = stamp + 1, np.int64(-1), block.doubtful
             n_seeds = doubtful_cells(row, stamp, supports, block.state, allowed, ints)
-        for s in range(product.size):
+        width = product.size // 2
+        for s in range(width):
             product[s] = 1.0
         for k in range(n_seeds):
             seed = ints[SEEDS, k]
@@ -203,21 +212,24 @@ def score_row(row, stamp, families, lookups, supports, target, budget, block, ro
             if done == TOO_LARGE:
                 return False
             rest[row] = -np.inf if done == IMPOSSIBLE else rest[row] + log_scale
-            take_product(row, TINY, product, block.scores)
+            multiply_in(row, product, block.scores)
         if part == OPEN:
-            take_product(row, np.inf, product, block.scores)
+            for s in range(width):
+                if product[s] != 1.0:
+                    block.scores[row, s] += np.log(product[s])
     return True
 
 
 @njit(**INNER)
-def take_product(row, limit, product, scores):
-    """Take the product into the scores of a row, if it is smaller than the limit for some state."""
-    for s in range(product.size):
-        if product[s] < limit:
-            for t in range(product.size):
-                if product[t] != 1.0:
-                    scores[row, t] += np.log(product[t])
-                    product[t] = 1.0
+def multiply_in(row, product, scores):
+    """Multiply the product by what a component left; where that would be small, both go to the scores of the row."""
+    width = product.size // 2
+    for s in range(width):
+        both = product[s] * product[width + s]
+        if both < TINY:
+            scores[row, s] += np.log(product[s]) + np.log(product[width + s])
+            both = 1.0
+        product[s] = both
 
 
 @njit(**INNER)
@@ -253,11 +265,13 @@ def doubtful_cells(row, stamp, supports, state, doubtful, ints):
 
 
 @njit(**OUTER)
-def count_rows(codes, weights, begin, end, families, budget, block, room, beliefs, too_large):
+def count_rows(codes, weights, begin, end, families, budget, log_low, block, room, beliefs, too_large):
     """Add P(family | row) to the beliefs, for rows begin..end and families with missing values, weighted.
 
     The first entries of ``beliefs`` are over those of the network's tables; the rest is room to work. Returns the sum
-    of the logs of the components; rows with one that is too large are marked.
+    of the logs of the components. Rows with a component that is too large, or whose numbers are too small, are marked
+    and add nothing. ``log_low`` is the log of the smallest number in a table; where it could make a product too small,
+    all components of a row are tried before any is counted.
     """
     total = 0.0
     ints, data, scales, n_entries = room.ints, room.data, room.scales, families.tables.size
@@ -265,26 +279,35 @@ def count_rows(codes, weights, begin, end, families, budget, block, room, belief
     for first in range(begin, end, BLOCK):
         n = min(BLOCK, end - first)
         load_block(codes, first, n, families, no_target, prune, block)
+        n_tables = block.entry
+        for i in range(n):
+            n_tables[i] = 0
+        for v in range(families.cards.size):
+            around_v = (families.starts[v + 1] - families.starts[v]) // LINE
+            for i in range(n):
+                n_tables[i] += around_v * block.missing[v, i]
         for i in range(n):
             row, weight = first + i, weights[first + i]
-            ints[SIZES, 4] = 0
-            for seed in range(families.cards.size):
-                if block.state[seed, i] != MISSING or ints[SEEN, seed] == row:
-                    continue
-                table = solve(i, row, seed, families, no_target, budget, block.state, block.live, room)
-                if table == TOO_LARGE:
-                    too_large[row] = True
-                    break
-                if table == IMPOSSIBLE:
-                    if weight > 0.0:
-                        total = -np.inf
-                    continue
-                last = ints[BEGIN, table]
-                total += weight * np.log(data[last])
-                for step in range(ints[SIZES, 3]):
-                    if scales[step] != 1.0:
-                        total -= weight * np.log(scales[step])
-                beliefs[n_entries:last] = 0.0
-                beliefs[last] = weight
-                spread(beliefs, ints, room.strides, room.outer, scales, data)
+            counts_at = 1 if n_tables[i] * log_low < LOG_FAINT else 0  # once more
+            for time in range(counts_at + 1):
+                stamp = 2 * row + time
+                ints[SIZES, 4] = 0
+                for seed in range(families.cards.size):
+                    if block.state[seed, i] != MISSING or ints[SEEN, seed] == stamp or too_large[row]:
+                        continue
+                    table = solve(i, stamp, seed, families, no_target, budget, block.state, block.live, room)
+                    if table == TOO_LARGE:
+                        too_large[row] = True
+                    if table < 0 or time < counts_at:
+                        if table == IMPOSSIBLE and weight > 0.0:
+                            total = -np.inf
+                        continue
+                    last = ints[BEGIN, table]
+                    total += weight * np.log(data[last])
+                    for step in range(ints[SIZES, 3]):
+                        if scales[step] != 1.0:
+                            total -= weight * np.log(scales[step])
+                    beliefs[n_entries:last] = 0.0
+                    beliefs[last] = weight
+                    spread(beliefs, ints, room.strides, room.outer, scales, data)
     return total

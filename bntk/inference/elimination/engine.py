@@ -20,6 +20,8 @@ from bntk.network import BayesianNetwork
 if TYPE_CHECKING:
     from bntk.inference.elimination.elimination_kernels import Block, Families, Lookups, Room
 
+#: Logs that are lower are taken apart from the differences between the states of a target.
+LARGE_LOG = -30.0
 #: Rows that one piece of counting has, whatever the number of threads.
 ROWS_A_PIECE = 1024
 #: The most rows that one piece of scoring has.
@@ -82,6 +84,14 @@ def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: 
     return answer
 
 
+class Expected(NamedTuple):
+    """Expected counts, a log-likelihood, and which rows were left out: too large, or with numbers too small."""
+
+    counts: Floats
+    log_z: float
+    left: NDArray[np.bool_]
+
+
 class ExpectedCounts:
     """The E-step of EM for the cells of families with missing values, for one set of rows and changing tables.
 
@@ -104,8 +114,7 @@ class ExpectedCounts:
     def __init__(self, families: Families, codes: Codes, weights: Floats, budget: int) -> None:
         self._families, self._budget = families, budget
         self._codes, self._weights = _read_only(codes), weights
-        self.too_large = np.zeros(codes.shape[1], dtype=np.bool_)
-        self.count(np.ones(families.tables.size))
+        self.too_large = self.count(np.ones(families.tables.size)).left
         kept = ~self.too_large
         self._codes, self._weights = _read_only(codes[:, kept]), weights[kept]
 
@@ -115,23 +124,25 @@ class ExpectedCounts:
         other._weights = weights[~self.too_large]
         return other
 
-    def count(self, tables: Floats) -> tuple[Floats, float]:
+    def count(self, tables: Floats) -> Expected:
         """The expected counts, flat as the tables, and the log of the probabilities of all components."""
         from bntk.inference.elimination.elimination_kernels import count_rows
 
         families = self._families._replace(tables=tables)
+        log_low = float(np.log(tables.min(initial=1.0, where=tables > 0)))
+        left = np.zeros(self._codes.shape[1], dtype=np.bool_)
 
         def work(span: tuple[int, int]) -> tuple[Floats, float]:
             block, room = working_memory(families, 1, self._budget)
             beliefs = np.zeros(room.data.size)
-            state = (families, self._budget, block, room, beliefs, self.too_large)
+            state = (families, self._budget, log_low, block, room, beliefs, left)
             log_z = count_rows(self._codes, self._weights, *span, *state)
             return beliefs[: tables.size], log_z
 
         n_rows = self._codes.shape[1]
         pieces = run_parallel(work, spans(n_rows, -(-n_rows // ROWS_A_PIECE), ROWS_A_PIECE))
         counts = np.sum([np.zeros(tables.size), *(counts for counts, _ in pieces)], axis=0)
-        return counts, float(sum(log_z for _, log_z in pieces))
+        return Expected(counts, float(sum(log_z for _, log_z in pieces)), left)
 
 
 # ---- flat forms ------------------------------------------------------------------------------------------------------
@@ -177,6 +188,11 @@ def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool)
         width = 1 if target is None else cpts[target].child.n_states
         with np.errstate(divide="ignore"):
             logs = [np.log(cpts[v].values) for v in looked_up]
+        if target is not None:
+            for v, top in _taken_apart(flat, looked_up, logs, target):
+                if all_families:  # a posterior does not depend on it
+                    looked_up.append(v)
+                    logs.append(top)
         marks = [_what_it_says(cpts[v].values) for v in marked]
         network._cache[key] = (
             _flat_lookups(flat, looked_up, logs, target, np.zeros(width)),
@@ -186,19 +202,38 @@ def _tables_of(network: BayesianNetwork, target: int | None, all_families: bool)
     return tables
 
 
+def _taken_apart(
+    flat: FlatFamilies, chosen: Sequence[int], logs: list[Floats], target: int
+) -> list[tuple[int, Floats]]:
+    """Make logs of tiny entries relative to the largest over the target; the families, with these largest ones.
+
+    The sum of thousands of large logs would have fewer digits after the point than the states of the target differ in.
+    """
+    apart = []
+    for i, v in enumerate(chosen):
+        members = flat.members[flat.starts[v] : flat.starts[v + 1]].tolist()
+        if target in members:
+            top = logs[i].max(axis=members.index(target), keepdims=True)
+            top = np.where(np.isfinite(top), top, 0.0)
+            if top.min() < LARGE_LOG:
+                logs[i] = logs[i] - top
+                apart.append((v, top.squeeze(axis=members.index(target))))
+    return apart
+
+
 def _flat_lookups(
     flat: FlatFamilies, chosen: Sequence[int], tables: Sequence[NDArray[Any]], target: int | None, first: NDArray[Any]
 ) -> Lookups:
-    """The tables of some families for the kernels, behind some ``first`` entries."""
+    """The tables of some families for the kernels, behind some ``first`` entries; one may lack the target."""
     from bntk.inference.elimination.elimination_kernels import Lookups
 
     members, strides, has_target, flat_tables = [], [], [], [first]
     for v, table in zip(chosen, tables, strict=True):
         family = flat.members[flat.starts[v] : flat.starts[v + 1]].tolist()
-        has_target.append(target in family)
-        if target in family:
+        has_target.append(target in family and table.ndim == len(family))
+        if has_target[-1]:
             table = np.moveaxis(table, family.index(target), -1)
-            family.remove(target)
+        family = [member for member in family if member != target]
         members.append(family)
         strides.append(strides_of(table.shape)[: len(family)])
         flat_tables.append(table.ravel())
@@ -251,11 +286,18 @@ def working_memory(families: Families, width: int, budget: int) -> tuple[Block, 
         strides=np.zeros((most_tables, MOST_LOCAL), np.int64),
         outer=np.zeros((MOST_LOCAL, MOST_FACTORS), np.int64),
         scales=np.zeros(most_tables),
-        product=np.ones(width),
-        data=np.empty(families.tables.size + _room(families.cards, width, budget)),
+        product=np.ones(2 * width),
+        data=np.empty(families.tables.size + n + _room(families.cards, width, budget)),
     )
     room.data[: families.tables.size] = families.tables
+    room.data[families.tables.size : families.tables.size + n] = _lowest(families)
     return block, room
+
+
+def _lowest(families: Families) -> Floats:
+    """The smallest number of each table that is not zero."""
+    begins = families.around[families.starts[:-1] + 1]
+    return np.minimum.reduceat(np.where(families.tables > 0, families.tables, np.inf), begins)
 
 
 def _room(cards: NDArray[np.int32], width: int, budget: int) -> int:

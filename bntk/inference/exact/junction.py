@@ -300,6 +300,13 @@ class MessageLayout:
         above = [(), *((self._slot(n + k),) for k in range(1, n))]
         return [Visit(k, (*self._reads(k, fixed), *above[k]), tuple(writes[k])) for k in range(n)]
 
+    def clique_of(self, slot: int) -> int:
+        """The clique whose message or output a slot is; -1 for a message of the root, and for no slot."""
+        n = len(self.tree.cliques)
+        if slot >= 2 * n:
+            return self.outputs[slot - 2 * n].clique
+        return slot % n or -1 if slot >= 0 else -1
+
     def _reads(self, number: int, fixed: Sequence[Sequence[Use]]) -> tuple[Use, ...]:
         """The factors at a clique, the variables whose evidence enters there, the messages from its children."""
         vectors = [Use(self.vector[variable], (variable,), variable) for variable in self._at_home[number]]

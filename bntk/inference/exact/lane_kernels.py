@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bntk._kernels import njit
-from bntk.inference.exact.pass_kernels import trace_back
+from bntk.inference.exact.pass_kernels import FAINT, trace_back
 from bntk.inference.exact.program_kernels import INNER
 
 # Of 16, 32 and 64 the quickest; shorter loops of known length seem to be unrolled instead of vectorised.
@@ -43,6 +43,22 @@ class LaneVisits(NamedTuple):
     gates: np.ndarray
     place_start: np.ndarray
     places: np.ndarray
+
+
+class Ranges(NamedTuple):
+    """How large and small numbers are, by lane: of the last table; products at a clique at least; what was lost.
+
+    By clique and lane the smallest entries, not zero, of the messages up and down, and the bounds of products outwards.
+    """
+
+    top: np.ndarray
+    low: np.ndarray
+    least: np.ndarray
+    floor: np.ndarray
+    lost: np.ndarray
+    low_up: np.ndarray
+    low_down: np.ndarray
+    floors: np.ndarray
 
 
 @njit(**INNER)
@@ -106,13 +122,39 @@ def visit_lanes(data, chosen, visits, s, active, used, weights, maximise):
 
 
 @njit(**INNER)
-def _rescale(data, begin, size, product, logs, top):
-    """Divide a message by its largest entry in each lane, and take note of the divisors."""
+def _note_losses(data, begin, size, r):
+    """Find the lanes in which a table may have lost numbers to underflow: too small, or zeros that need not be.
+
+    Leaves the largest entry of each lane in ``r.top``, and in ``r.low`` the smallest that is not zero.
+    """
+    top, low, least, floor, lost = r.top, r.low, r.least, r.floor, r.lost
     for lane in range(LANES):
-        top[lane] = 0.0
+        top[lane], low[lane], least[lane] = 0.0, np.inf, np.inf
     for i in range(begin, begin + size):
         for lane in range(LANES):
-            top[lane] = max(top[lane], data[i, lane])
+            value = data[i, lane]
+            top[lane] = max(top[lane], value)
+            least[lane] = min(least[lane], value)
+            low[lane] = min(low[lane], value if value > 0.0 else np.inf)
+    for lane in range(LANES):
+        lost[lane] |= (low[lane] < FAINT) | ((least[lane] == 0.0) & (floor[lane] < FAINT))
+
+
+@njit(**INNER)
+def _set_floor(messages, k, floors, outward, r):
+    """Bound the products at a clique that are not zero from below, in each lane."""
+    for lane in range(LANES):
+        r.floor[lane] = floors[k] * r.low_down[k, lane] if outward else floors[k]
+    for i in range(messages.child_start[k], messages.child_start[k + 1]):
+        child = messages.children[i]
+        for lane in range(LANES):
+            r.floor[lane] *= r.low_up[child, lane]
+
+
+@njit(**INNER)
+def _rescale(data, begin, size, low_up, product, logs, r):
+    """Divide a message by its largest entry in each lane, and take note of the divisors."""
+    top = r.top
     for lane in range(LANES):
         z = top[lane]
         if z < SMALLEST or z > LARGEST:  # also where the evidence is impossible: log 0
@@ -123,62 +165,88 @@ def _rescale(data, begin, size, product, logs, top):
                 logs[lane] += np.log(product[lane])
                 product[lane] = 1.0
         top[lane] = 1.0 / z if z > 0.0 else 0.0
+        low_up[lane] = r.low[lane] * top[lane] if z > 0.0 else 1.0
     for i in range(begin, begin + size):
         for lane in range(LANES):
             data[i, lane] *= top[lane]
 
 
 @njit(**INNER)
-def _send_down(data, up, down, size, total):
-    """Turn the beliefs over a separator into the messages down: normalise, divide by the messages up, 0 / 0 = 0."""
+def _send_down(data, up, down, size, low_down, r):
+    """Turn the beliefs over a separator into the messages down: divide by the messages up, 0 / 0 = 0, and rescale.
+
+    Finds the lanes that have lost numbers, as :func:`_note_losses` does.
+    """
+    top, low, least, floor, lost = r.top, r.low, r.least, r.floor, r.lost
     for lane in range(LANES):
-        total[lane] = 0.0
+        top[lane], low[lane], least[lane], low_down[lane] = 0.0, np.inf, np.inf, np.inf
     for i in range(size):
         for lane in range(LANES):
-            total[lane] += data[down + i, lane]
+            belief, above = data[down + i, lane], data[up + i, lane]
+            value = belief / above if above > 0.0 else 0.0
+            data[down + i, lane] = value
+            top[lane] = max(top[lane], value)
+            least[lane] = min(least[lane], belief)
+            low[lane] = min(low[lane], belief if belief > 0.0 else np.inf)
+            low_down[lane] = min(low_down[lane], value if value > 0.0 else np.inf)
+    for lane in range(LANES):
+        factor = 1.0 / top[lane] if top[lane] > 0.0 else 1.0
+        top[lane], low_down[lane] = factor, low_down[lane] * factor
+        lost[lane] |= (min(low[lane], low_down[lane]) < FAINT) | ((least[lane] == 0.0) & (floor[lane] < FAINT))
     for i in range(size):
         for lane in range(LANES):
-            below = data[up + i, lane] * total[lane]
-            data[down + i, lane] = data[down + i, lane] / below if below > 0.0 else 0.0
+            data[down + i, lane] *= top[lane]
 
 
 @njit(**INNER)
 def run_lanes(codes, first, end, passes, outward, maximise, work):
-    """Both passes (or with ``outward`` false the one to the root) for one block of rows; logs are left in ``work``."""
-    cards, vector, collecting, distributing, messages = passes
-    data, chosen, active, used, weights, product, logs = work
+    """Both passes (or with ``outward`` false the one to the root) for one block of rows; logs are left in ``work``.
+
+    The log of a row whose numbers are too small for that is NaN.
+    """
+    cards, vector, collecting, distributing, messages, floors = passes
+    data, chosen, active, used, weights, product, logs, r = work
     load_rows(codes, first, end, vector, cards, data, active)
     data[vector[-1] :] = 0.0  # messages and outputs come after the vectors
     product[:] = 1.0
     logs[:] = 0.0
+    r.lost[:] = False
     n_cliques = messages.up.size
     for k in range(n_cliques - 1, -1, -1):
         visit_lanes(data, chosen, collecting, k, active, used, weights, maximise)
-        _rescale(data, messages.up[k], messages.sizes[k], product, logs, weights)
+        _set_floor(messages, k, floors, False, r)
+        _note_losses(data, messages.up[k], messages.sizes[k], r)
+        _rescale(data, messages.up[k], messages.sizes[k], r.low_up[k], product, logs, r)
     for lane in range(LANES):
         logs[lane] += np.log(product[lane])
+        if r.lost[lane]:
+            logs[lane] = np.nan
     if not outward:
         return
+    r.low_down[0] = 1.0
     for k in range(n_cliques):
         visit_lanes(data, chosen, distributing, k, active, used, weights, maximise)
+        _set_floor(messages, k, floors, True, r)
+        r.floors[k] = r.floor
         for i in range(messages.child_start[k], messages.child_start[k + 1]):
             child = messages.children[i]
-            _send_down(data, messages.up[child], messages.down[child], messages.sizes[child], weights)
+            _send_down(data, messages.up[child], messages.down[child], messages.sizes[child], r.low_down[child], r)
 
 
 @njit(cache=True, nogil=True)
 def run_block(codes, begin, end, passes, outward, maximise, tables, out, log_z, work):
-    """All rows begin..end: normalised tables (place, size, column of ``out``) and log probabilities.
+    """All rows begin..end: normalised tables (place, size, column of ``out``, clique) and log probabilities.
 
-    A row without probability has NaN in its tables and -inf for its log.
+    A row without probability has NaN in its tables and -inf for its log, one whose numbers are too small a log of NaN.
     """
-    data, logs, messages = work[0], work[6], passes[4]
+    data, logs, r, messages = work[0], work[6], work[7], passes[4]
     for first in range(begin, end, LANES):
         run_lanes(codes, first, end, passes, outward, maximise, work)
-        for lane in range(min(LANES, end - first)):
-            log_z[first + lane] = _log_total(data, messages, lane, logs)
         for k in range(tables.shape[0]):
             place, size, column = tables[k, 0], tables[k, 1], tables[k, 2]
+            if outward:
+                r.floor[:] = r.floors[tables[k, 3]]
+                _note_losses(data, place, size, r)
             for lane in range(min(LANES, end - first)):
                 total = 0.0
                 for i in range(size):
@@ -186,6 +254,8 @@ def run_block(codes, begin, end, passes, outward, maximise, tables, out, log_z, 
                 scale = 1.0 / total if total > 0.0 else np.nan
                 for i in range(size):
                     out[first + lane, column + i] = data[place + i, lane] * scale
+        for lane in range(min(LANES, end - first)):
+            log_z[first + lane] = np.nan if r.lost[lane] else _log_total(data, messages, lane, logs)
 
 
 @njit(**INNER)
@@ -205,7 +275,7 @@ def explain_block(codes, begin, end, passes, outward, maximise, visits, log_top,
         run_lanes(codes, first, end, passes, outward, maximise, work)
         for lane in range(min(LANES, end - first)):
             log_top[first + lane] = logs[lane]
-            if logs[lane] == -np.inf:
+            if not logs[lane] > -np.inf:
                 continue
             states[:] = -1
             trace_back(chosen[:, lane], visits, messages, cards, states)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from bntk.inference.exact.junction import (
     clique_products,
     expanded,
 )
-from bntk.inference.exact.strided import flat_messages, flat_visits
+from bntk.inference.exact.strided import StridedEngine, flat_messages, flat_visits, smallest_products
 from bntk.inference.exact.strided_rows import Span, Tables, TreeRows
 
 if TYPE_CHECKING:
@@ -37,30 +37,51 @@ class LaneEngine(TreeRows):
         self._layout, _, inward, outward, messages = self._shape
         values = np.concatenate([np.empty(0), *(values for _, values in entries)])
         vector = np.array([*self._layout.vector, self.cards.sum()], dtype=np.int64)
-        # Place, size and column of each output, or of the root's table.
-        results = (self._layout.out or self._layout.up[:1], np.diff(self._ends), self._ends[:-1])
+        # Place, size, column and clique of each output, or of the root's table.
+        cliques = [output.clique for output in outputs] or [0]
+        results = (self._layout.out or self._layout.up[:1], np.diff(self._ends), self._ends[:-1], cliques)
         self._results = np.array(results, dtype=np.int64).T.copy()
-        self._passes = (self.cards, vector, inward._replace(values=values), outward._replace(values=values), messages)
+        visits = (inward._replace(values=values), outward._replace(values=values))
+        self._passes = (self.cards, vector, *visits, messages, smallest_products(self.tree, factors))
+        self._in_logs = partial(StridedEngine, self.tree, factors, root_scope, outputs)
 
     def _run(self, codes: Codes, span: Span, out: Floats, log_z: Floats) -> None:
         from bntk.inference.exact.lane_kernels import run_block
 
         run_block(codes, *span, self._passes, bool(self._layout.out), False, self._results, out, log_z, self._work())
+        lost = self._lost(log_z, span)
+        if lost.size:
+            out[lost], _, log_z[lost], *_ = self._log_engine.run_logs(self._observed(codes[:, lost]))
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         from bntk.inference.exact.lane_kernels import explain_block
 
         explain_block(codes, *span, self._passes, False, True, self._trace, log_top, self._work())
+        lost = self._lost(log_top, span)
+        if lost.size:
+            _, states, log_top[lost], *_ = self._log_engine.run_logs(self._observed(codes[:, lost]), maximise=True)
+            codes[:, lost] = np.where(states.T < 0, codes[:, lost], states.T)
+
+    def _lost(self, logs: Floats, span: Span) -> Ints:
+        """The rows whose numbers were too small."""
+        return span[0] + np.flatnonzero(np.isnan(logs[slice(*span)]))
+
+    @cached_property
+    def _log_engine(self) -> StridedEngine:
+        return self._in_logs()
 
     def _work(self) -> tuple[Any, ...]:
         """Working memory of one piece."""
-        from bntk.inference.exact.lane_kernels import LANES
+        from bntk.inference.exact.lane_kernels import LANES, Ranges
 
         most_tables = max(int(np.diff(visits.table_start).max()) for visits in self._passes[2:4])
         data = np.empty((self._layout.size, LANES))
         chosen = np.empty((self._layout.size, LANES), dtype=np.int32)
         numbers = (np.empty(LANES), np.empty(LANES), np.empty(LANES))
-        return data, chosen, np.empty(self.cards.size, np.bool_), np.empty(max(most_tables, 1), np.int64), *numbers
+        by_lane, by_clique = np.empty((4, LANES)), np.empty((3, len(self.tree.cliques), LANES))
+        ranges = Ranges._make((*by_lane, np.empty(LANES, np.bool_), *by_clique))
+        active, used = np.empty(self.cards.size, np.bool_), np.empty(max(most_tables, 1), np.int64)
+        return data, chosen, active, used, *numbers, ranges
 
     @cached_property
     def _trace(self) -> Visits:

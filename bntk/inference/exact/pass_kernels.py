@@ -15,6 +15,15 @@ from bntk.inference.exact.program_kernels import FAST, INNER, Messages, Visits, 
 
 INWARD, OUTWARD, SINGLE = 0, 1, 2
 
+#: A sum of products that is smaller may have lost some of them to underflow. A larger one has not lost anything to
+#: speak of, since no factor is above one.
+FAINT = 1e-290
+#: What a pass finds: findings that are impossible or possible, or numbers that are too small to tell.
+IMPOSSIBLE, POSSIBLE, LOST = 0, 1, -1
+# The lines of ``ranges``, by clique: what its message up was divided by; a bound from below on the products at it that
+# are not zero (in the pass outwards with the message down); the smallest entries, not zero, of both messages.
+TOP, FLOOR, LOW_UP, LOW_DOWN = 0, 1, 2, 3
+
 
 # ---- observed variables take no room in messages and outputs ---------------------------------------------------------
 
@@ -94,52 +103,80 @@ def _write_open_strides(messages, slot, cards, observed, open_strides):
 
 
 @njit(**INNER)
-def _rescale(data, at, size):
-    """Divide a message by its largest entry, and return that; 0 when there is none."""
-    top = 0.0
+def _range_of(data, at, size):
+    """The largest entry of a table, the smallest that is not zero, and the smallest."""
+    top, low, least = 0.0, np.inf, np.inf
     for i in range(at, at + size):
-        top = max(top, data[i])
-    if top > 0.0 and top != 1.0:
-        factor = 1.0 / top
-        for i in range(at, at + size):
-            data[i] *= factor
-    return top
+        value = data[i]
+        top, least = max(top, value), min(least, value)
+        low = min(low, value if value > 0.0 else np.inf)
+    return top, low, least
+
+
+@njit(**INNER)
+def _has_lost(low, least, floor):
+    """Whether a table may have lost numbers to underflow: entries that are too small, or zeros that need not be."""
+    return low < FAINT or (least == 0.0 and floor < FAINT)
 
 
 @njit(fastmath=FAST, **INNER)
 def _send_down(data, up, down, size):
-    """Turn the belief over a separator into the message down: normalise, and divide by the message up, 0 / 0 = 0."""
-    total = 0.0
-    for i in range(size):
-        total += data[down + i]
-    factor = 1.0 / total
-    sent, belief = data[up : up + size], data[down : down + size]
-    for i in range(size):
-        belief[i] *= factor / (sent[i] if sent[i] > 0.0 else 1.0)
+    """Turn the belief over a separator into the message down: divide by the message up, 0 / 0 = 0, and by the largest.
 
-
-@njit(cache=True, nogil=True)
-def finish(data, messages, k, phase, scales):
-    """What follows the visit of clique k: ``INWARD`` the message up is rescaled, and False returned if it is zero.
-
-    ``OUTWARD`` the beliefs over the separators of its children become messages down.
+    Returns the smallest entry that is not zero.
     """
-    if phase == INWARD:
-        scales[k] = _rescale(data, messages.up[k], messages.sizes[k])
-        return scales[k] > 0.0
-    if phase == OUTWARD:
-        for i in range(messages.child_start[k], messages.child_start[k + 1]):
-            child = messages.children[i]
-            _send_down(data, messages.up[child], messages.down[child], messages.sizes[child])
-    return True
+    for i in range(size):
+        data[down + i] /= data[up + i] if data[up + i] > 0.0 else 1.0
+    top, low, _ = _range_of(data, down, size)
+    factor = 1.0 / top
+    for i in range(size):
+        data[down + i] *= factor
+    return low * factor
 
 
 @njit(cache=True, nogil=True)
-def run_pass(data, chosen, visits, messages, span, state, room, shifts, scales, maximise):
+def finish(data, messages, k, phase, ranges):
+    """What follows the visit of clique k: ``INWARD`` the message up is divided by its largest entry.
+
+    ``OUTWARD`` the beliefs over the separators of its children become messages down. Returns what was found.
+    """
+    if phase == SINGLE:
+        return POSSIBLE
+    floor = ranges[FLOOR, k] * (ranges[LOW_DOWN, k] if phase == OUTWARD else 1.0)
+    for i in range(messages.child_start[k], messages.child_start[k + 1]):
+        floor *= ranges[LOW_UP, messages.children[i]]
+    if phase == INWARD:
+        at, size = messages.up[k], messages.sizes[k]
+        top, low, least = _range_of(data, at, size)
+        if _has_lost(low, least, floor):
+            return LOST
+        ranges[TOP, k] = top
+        if top == 0.0:
+            return IMPOSSIBLE
+        factor = 1.0 / top
+        for i in range(at, at + size):
+            data[i] *= factor
+        ranges[LOW_UP, k] = low * factor
+        return POSSIBLE
+    ranges[FLOOR, k] = floor
+    for i in range(messages.child_start[k], messages.child_start[k + 1]):
+        child = messages.children[i]
+        _, low, least = _range_of(data, messages.down[child], messages.sizes[child])
+        if _has_lost(low, least, floor):
+            return LOST
+        low = _send_down(data, messages.up[child], messages.down[child], messages.sizes[child])
+        if low < FAINT:
+            return LOST
+        ranges[LOW_DOWN, child] = low
+    return POSSIBLE
+
+
+@njit(cache=True, nogil=True)
+def run_pass(data, chosen, visits, messages, span, state, room, shifts, ranges, maximise):
     """Visit the cliques end - 1 down to begin of the span in its phase ``INWARD``, or begin to end - 1 in the others.
 
-    False as soon as the evidence turns out to be impossible. ``SINGLE`` visits cliques without sending messages: what
-    they write is left as it is, and may be written elsewhere (``shifts``).
+    Ends as soon as a message is not ``POSSIBLE``, and returns what was found. ``SINGLE`` visits cliques without sending
+    messages: what they write is left as it is, and may be written elsewhere (``shifts``).
     """
     begin, end, phase = span
     cards, observed, soft = state
@@ -147,14 +184,16 @@ def run_pass(data, chosen, visits, messages, span, state, room, shifts, scales, 
     for step in range(end - begin):
         k = end - 1 - step if phase == INWARD else begin + step
         visit(data, chosen, visits, k, cards, observed, soft, room[0], room[1], shifts, w, maximise)
-        if not finish(data, messages, k, phase, scales):
-            return False
-    return True
+        found = finish(data, messages, k, phase, ranges)
+        if found != POSSIBLE:
+            return found
+    return POSSIBLE
 
 
 class Sources(NamedTuple):
     """What tables are read off: the slot ``first``, or its product with the slot ``second`` (-1: none).
 
+    They are an output, or messages, of the clique ``cliques``; -1 for the message of the root.
     Table k has the entries ``starts[k]`` to ``starts[k + 1]``. Its slots have the axes
     ``axes[axis_start[k]:axis_start[k + 1]]``, along which the table has the strides ``steps``; 0 where it is a sum.
     """
@@ -165,11 +204,16 @@ class Sources(NamedTuple):
     axis_start: np.ndarray
     axes: np.ndarray
     steps: np.ndarray
+    cliques: np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def read_tables(data, places, sources, cards, observed, out):
-    """Write the tables of the sources, normalised; zeros for a table of an open variable that has no source."""
+def read_tables(data, places, sources, cards, observed, ranges, out):
+    """Write the tables of the sources, normalised; zeros for a table of an open variable that has no source.
+
+    Returns whether they are ``POSSIBLE`` or some may be ``LOST``.
+    """
+    found = POSSIBLE
     most_axes = sources.axes.size + 1
     lengths, steps = np.empty(most_axes, np.int64), np.empty(most_axes, np.int64)
     counters = np.zeros(most_axes, np.int64)
@@ -192,11 +236,19 @@ def read_tables(data, places, sources, cards, observed, out):
         elif sources.first[k] >= 0:
             one, two = places[sources.first[k]], places[max(sources.second[k], 0)]
             _add_entries(data, one, two, sources.second[k] >= 0, n, lengths, steps, counters, at, out)
+            k_clique, floor = sources.cliques[k], 1.0
+            if k_clique >= 0:
+                by_output = sources.second[k] < 0
+                floor = ranges[FLOOR, k_clique] if by_output else ranges[LOW_UP, k_clique] * ranges[LOW_DOWN, k_clique]
+            _, low, least = _range_of(out, begin, end - begin)
+            if _has_lost(low, least, floor):
+                found = LOST
             total = 0.0
             for i in range(begin, end):
                 total += out[i]
             for i in range(begin, end):
-                out[i] /= total
+                out[i] /= total if total > 0.0 else 1.0
+    return found
 
 
 @njit(**INNER)
@@ -224,15 +276,16 @@ def _add_entries(data, one, two, is_product, n, lengths, steps, counters, at, ou
 
 
 @njit(cache=True, nogil=True)
-def run_rows(observed, passes, sources, fixed, tables, cards, out, log_z):
+def run_rows(observed, passes, sources, fixed, tables, floors, cards, out, log_z):
     """All evidence sets (rows of ``observed``), one after another: their tables, and the log of their probabilities.
 
     ``passes`` are the visits of both passes and the messages, unbound; the slots begin at ``fixed``, behind the factors
-    in ``tables``. Without visits outwards only the message up from the root is read. Impossible rows get NaN and -inf.
+    in ``tables``. Without visits outwards only the message up from the root is read. Impossible rows get NaN and -inf,
+    rows whose numbers are too small to tell a log of NaN.
     """
     n, zero = passes[2].up.size, fixed - fixed  # not the literal: the compiler would make a version for that alone
     n_passes = 2 if passes[1].n_reads.size else 1
-    soft, scales, nothing_chosen = np.zeros(cards.size, np.bool_), np.empty(n), np.zeros(1, np.int64)
+    soft, ranges, nothing_chosen = np.zeros(cards.size, np.bool_), np.ones((4, n)), np.zeros(1, np.int64)
     shifts = np.zeros(max(passes[0].offsets.size, passes[1].offsets.size) + 1, np.int64)
     data = np.empty(0)
     for row in range(observed.shape[0]):
@@ -243,17 +296,20 @@ def run_rows(observed, passes, sources, fixed, tables, cards, out, log_z):
             data = np.empty(end + room)
             data[: tables.size] = tables
         data[fixed:end] = 0.0
-        possible = True
+        found = POSSIBLE
+        ranges[FLOOR] = floors
         for phase in range(n_passes):  # one call in a loop, since the compiler copies the callee to each
             visits, spare = inward if phase == INWARD else outward, (end, end + room)
-            possible = possible and run_pass(
-                data, nothing_chosen, visits, messages, (zero, n, phase), state, spare, shifts, scales, False
-            )
-        if possible:
-            log_z[row] = np.log(scales).sum() + np.log(data[messages.up[0] : messages.up[0] + messages.sizes[0]].sum())
-            read_tables(data, places, sources, cards, observed[row], out[row])
-        else:
-            log_z[row], out[row] = -np.inf, np.nan
+            if found == POSSIBLE:
+                found = run_pass(
+                    data, nothing_chosen, visits, messages, (zero, n, phase), state, spare, shifts, ranges, False
+                )
+        if found == POSSIBLE:
+            root = data[messages.up[0] : messages.up[0] + messages.sizes[0]]
+            log_z[row] = np.log(ranges[TOP]).sum() + np.log(root.sum())
+            found = read_tables(data, places, sources, cards, observed[row], ranges, out[row])
+        if found != POSSIBLE:
+            log_z[row], out[row] = -np.inf if found == IMPOSSIBLE else np.nan, np.nan
 
 
 @njit(cache=True, nogil=True)

@@ -4,8 +4,10 @@ A program is planned first: its cliques and their sizes are known before anythin
 for one evidence set (:meth:`Program.calibrate`, :meth:`Program.mpe`) or for many rows, by the engines that
 :mod:`bntk.inference.choose` says. Variables are positions here; names are for messages.
 
-Messages are divided by their largest entry, so that nothing underflows in long networks. What is lost is a state whose
-weight falls below 1e-308 of another's on the way through the tree.
+Messages are divided by their largest entry, and every engine keeps a bound on how small its products can be. Where one
+may be too small for a float, the same passes run in log space (:mod:`bntk.inference.exact.log_kernels`): answers keep
+their digits for entries down to the smallest float and for thousands of findings. Log probabilities, and posteriors
+above 1e-300, are right to 1e-9 relative.
 
 References
 ----------
@@ -85,6 +87,11 @@ class Program:
     def variables(self) -> tuple[int, ...]:
         """The variables that the program is about."""
         return tuple(v for v, cliques in enumerate(self.tree.cliques_of) if cliques)
+
+    @cached_property
+    def families(self) -> frozenset[int]:
+        """The children of the families that it was compiled from, if these are a network's."""
+        return frozenset(factor.variables[-1] for factor in self._factors if factor.variables)
 
     def with_factors(self, values: Iterable[Floats]) -> Program:
         """The same program with other numbers in its factors, such as the next estimates of EM."""

@@ -1,5 +1,7 @@
 """One evidence set on a small junction tree, by numpy alone.
 
+Where numpy reports that a product has become too small for a float, the compiled loops in log space take over.
+
 :class:`bntk.inference.exact.strided.StridedEngine` takes over for everything larger; see
 :func:`bntk.inference.choose.exact_engine`.
 """
@@ -8,12 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from bntk.inference.engines import Evidence, Floats, Ints
 from bntk.inference.exact.junction import JunctionTree, Scope, clique_products
+from bntk.inference.exact.strided import LogRun, StridedEngine
 
 
 class _Link(NamedTuple):
@@ -34,7 +39,9 @@ class SmallEngine:
 
     def __init__(self, tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> None:
         self.tree, self.cliques = tree, [tuple(sorted(clique)) for clique in tree.cliques]
-        self.potentials = clique_products(tree, self.cliques, factors)
+        self._factors, self.potentials = factors, list[Floats]()
+        with suppress(FloatingPointError), np.errstate(under="raise"):
+            self.potentials = clique_products(tree, self.cliques, factors)
         self.links = [
             _Link(above, *self._axes(number, separator), *self._axes(above, separator))
             for number, (above, separator) in enumerate(zip(tree.parent, tree.separators, strict=True))
@@ -46,13 +53,27 @@ class SmallEngine:
         lacking = tuple(a for a, v in enumerate(clique) if v not in separator)
         return lacking, tuple(self.tree.cards[v] if v in separator else 1 for v in clique)
 
-    def calibrate(self, evidence: Evidence) -> SmallRun:
+    @cached_property
+    def in_logs(self) -> StridedEngine:
+        """What answers where products are too small."""
+        return StridedEngine(self.tree, self._factors)
+
+    def calibrate(self, evidence: Evidence) -> SmallRun | LogRun:
         """Send all messages to the root; those outwards are sent where an answer is read."""
-        return SmallRun(self, evidence)
+        return self._run(evidence) or LogRun(self.in_logs, evidence)
+
+    def _run(self, evidence: Evidence, maximise: bool = False) -> SmallRun | None:
+        if self.potentials and min(evidence.lowest.values(), default=1.0) > 0.0:
+            with suppress(FloatingPointError), np.errstate(under="raise"):
+                return SmallRun(self, evidence, maximise)
+        return None
 
     def mpe(self, evidence: Evidence) -> tuple[Ints, float]:
         """A most probable state of every variable, and the log of its probability; of equals the lowest states."""
-        run = SmallRun(self, evidence, maximise=True)
+        run = self._run(evidence, maximise=True)
+        if run is None:
+            best = LogRun(self.in_logs, evidence, maximise=True)
+            return best.states, best.log_z
         states = evidence.observed.copy()
         if run.log_z > -math.inf:
             for clique, belief in zip(self.cliques, run.beliefs, strict=True):
@@ -126,6 +147,14 @@ class SmallRun:
         return self._table(self._tree.clique_with(variables), variables)
 
     def _table(self, clique: int, variables: Sequence[int]) -> Floats:
+        if clique in self._final:
+            return self._sums(clique, variables)
+        with suppress(FloatingPointError), np.errstate(under="raise"):
+            return self._sums(clique, variables)
+        run = LogRun(self._engine.in_logs, self._evidence)
+        return run.marginal(variables[0]) if len(variables) == 1 else run.joint(variables)
+
+    def _sums(self, clique: int, variables: Sequence[int]) -> Floats:
         members = self._engine.cliques[clique]
         table: Floats = self._belief(clique).sum(tuple(a for a, v in enumerate(members) if v not in variables))
         if len(variables) > 1:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ PIECES = 8
 #: Entries that a piece may use beside copies of tables.
 PIECE_ROOM = 1 << 10
 
-_NO_SCALES: Floats = np.empty(0)
+_NO_RANGES: Floats = np.empty((4, 0))
 _NOTHING_CHOSEN: Ints = np.zeros(1, dtype=np.int64)
 
 
@@ -52,7 +52,7 @@ class StridedRun:
     """The passes for one evidence set: observed variables take no room in the messages.
 
     ``places`` has where each message and output begins in ``data``, and at last where they end; behind it there is room
-    for copies.
+    for copies. ``ranges`` has how large and small the numbers of each clique are.
     """
 
     engine: StridedEngine
@@ -62,6 +62,7 @@ class StridedRun:
     messages: Messages
     places: Ints
     data: Floats
+    ranges: Floats
     log_z: float = math.nan
 
     @property
@@ -72,13 +73,18 @@ class StridedRun:
     @cached_property
     def tables(self) -> Floats:
         """All tables of the engine, one after another: reading them takes less time than asking for one of them."""
-        return self.engine.read_tables(self, np.empty(self.engine.width))
+        out = np.empty(self.engine.width)
+        return out if self._is_sure and self.engine.read_tables(self, out) else self.in_logs.tables
 
     @cached_property
-    def outward(self) -> StridedRun:
-        """With the messages outwards as well; they are sent when more than ``log_z`` is needed."""
-        self.engine.distribute(self)
-        return self
+    def _is_sure(self) -> bool:
+        """Sends the messages outwards, if there are any; whether no number was too small for them."""
+        return self.engine.distribute(self)
+
+    @cached_property
+    def in_logs(self) -> LogRun:
+        """The same in log space, where numbers are too small."""
+        return LogRun(self.engine, self.evidence)
 
     def marginal(self, variable: int) -> Floats:
         """The posterior of one variable; zeros for a variable that the tree does not have."""
@@ -86,7 +92,42 @@ class StridedRun:
 
     def joint(self, variables: Sequence[int]) -> Floats:
         """The joint distribution of some unobserved variables of one clique, axes in the order given."""
-        return self.engine.read_joint(self.outward, tuple(variables))
+        table = self.engine.read_joint(self, tuple(variables)) if self._is_sure else None
+        return self.in_logs.joint(variables) if table is None else table
+
+
+class LogRun:
+    """The passes for one evidence set in log space, where products of numbers would be lost.
+
+    Attributes
+    ----------
+    log_z : float
+        The log of the sum, or with ``maximise`` of the largest product; -inf when the evidence is impossible.
+    tables : array
+        All tables of the engine, one after another.
+    states : array of int
+        With ``maximise``, the most probable state of every variable; of equals the lowest ones.
+    """
+
+    def __init__(self, engine: StridedEngine, evidence: Evidence, maximise: bool = False) -> None:
+        self._engine, self._evidence = engine, evidence
+        vectors = np.zeros(engine.layout.up[0] - engine.tables.size)
+        for variable in evidence.vectors:
+            begin = engine.layout.vector[variable] - engine.tables.size
+            numbers = np.asarray(evidence.likelihood[variable], dtype=float)
+            vectors[begin : begin + numbers.size] = _log(numbers) - math.log(numbers.max())
+        found = engine.run_logs(evidence.observed[None], maximise, vectors, evidence.soft)
+        tables, states, log_z, self._data, self._places = found
+        self.tables, self.states = tables[0], states[0]
+        self.log_z = float(log_z[0]) + evidence.log_weight
+
+    def marginal(self, variable: int) -> Floats:
+        """The posterior of one variable; zeros for a variable that the tree does not have."""
+        return self.tables[self._engine.spans[variable]]
+
+    def joint(self, variables: Sequence[int]) -> Floats:
+        """The joint distribution of some unobserved variables of one clique, axes in the order given."""
+        return self._engine.read_log_joint(self._data, self._places, self._evidence, tuple(variables))
 
 
 class StridedEngine:
@@ -105,7 +146,7 @@ class StridedEngine:
     ) -> None:
         self.tree = tree
         self.cards = np.array(tree.cards, dtype=np.int64)
-        fixed, tables = folded(tree, factors)
+        fixed, tables = folded(tree, factors, np.multiply)
         self._inward_only = outputs == ()
         if outputs is None:
             outputs, sources = _marginal_sources(tree)
@@ -113,6 +154,8 @@ class StridedEngine:
             first = 2 * len(tree.cliques) if outputs else 0  # the outputs, or the message up from the root
             scopes = [output.scope for output in outputs] or [root_scope]
             sources = [(scope, slot, -1) for slot, scope in enumerate(scopes, start=first)]
+        self._factors = factors
+        self.floors = smallest_products(tree, factors)
         self.layout = MessageLayout(tree, sum(table.size for table in tables), root_scope, outputs)
         self.tables = np.concatenate([np.empty(0), *(table.ravel() for table in tables)])
         self._collecting = self.layout.collect(fixed)
@@ -123,10 +166,13 @@ class StridedEngine:
         self.width = int(self._sources.starts[-1])
         self.spans = [slice(*span) for span in pairwise(self._sources.starts.tolist())]
 
-    def calibrate(self, evidence: Evidence, room: Room | None = None) -> StridedRun:
+    def calibrate(self, evidence: Evidence, room: Room | None = None) -> StridedRun | LogRun:
         """Send all messages to the root; those outwards are sent when an answer is read."""
         run = self.start(evidence, room)
-        run.log_z = evidence.log_weight + self.collect(run)[0]
+        log_total, _ = self.collect(run)
+        if math.isnan(log_total):
+            return run.in_logs
+        run.log_z = evidence.log_weight + log_total
         if self.layout.slots[0] and run.log_z > -math.inf:
             begin, size = int(run.messages.up[0]), int(run.messages.sizes[0])
             run.log_z += math.log(run.data[begin : begin + size].sum())
@@ -138,6 +184,9 @@ class StridedEngine:
 
         run = self.start(evidence, room)
         log_top, chosen = self.collect(run, maximise=True)
+        if math.isnan(log_top):
+            best = LogRun(self, evidence, maximise=True)
+            return best.states, best.log_z
         states = evidence.observed.copy()
         if log_top > -math.inf:
             trace_back(chosen, run.collecting, run.messages, self.cards, states)
@@ -147,7 +196,7 @@ class StridedEngine:
 
     def start(self, evidence: Evidence, room: Room | None = None) -> StridedRun:
         """A buffer with the factors and the evidence, and no messages yet."""
-        from bntk.inference.exact.pass_kernels import bind
+        from bntk.inference.exact.pass_kernels import FLOOR, bind
 
         fixed = self.layout.up[0]
         bound = bind(*self._visits, self._messages, fixed, self.cards, evidence.observed)
@@ -158,37 +207,46 @@ class StridedEngine:
         for variable, vector in evidence.vectors.items():
             begin = self.layout.vector[variable]
             data[begin : begin + vector.size] = vector
-        return StridedRun(self, evidence, inward, outward, messages, places, data)
+        ranges = np.ones((4, len(self.tree.cliques)))
+        ranges[FLOOR] = self.floors
+        for variable in evidence.vectors:
+            home = self.tree.smallest_clique((variable,))
+            if home >= 0:
+                ranges[FLOOR, home] *= evidence.lowest[variable]
+        return StridedRun(self, evidence, inward, outward, messages, places, data, ranges)
 
     def collect(self, run: StridedRun, maximise: bool = False) -> tuple[float, Ints]:
-        """Send all messages to the root; returns the log of the sum (or maximum) and the choices made."""
-        from bntk.inference.exact.pass_kernels import INWARD
+        """Send all messages to the root; returns the log of the sum (or maximum) and the choices made.
+
+        The log is NaN where numbers are too small to tell.
+        """
+        from bntk.inference.exact.pass_kernels import IMPOSSIBLE, INWARD, POSSIBLE, TOP
 
         chosen = _NOTHING_CHOSEN
         if maximise:
             choose.refuse_memory(run.data.size, "the choices of the most probable explanation", choose.LESS_MEMORY)
             chosen = np.zeros(run.data.size, dtype=np.int64)
-        scales = np.ones(len(self.tree.cliques))
-        possible = self._pass(run, run.collecting, INWARD, scales, chosen, maximise)
-        return float(np.log(scales).sum()) if possible else -math.inf, chosen
+        found = self._pass(run, run.collecting, INWARD, chosen, maximise)
+        if found == POSSIBLE:
+            return float(np.log(run.ranges[TOP]).sum()), chosen
+        return -math.inf if found == IMPOSSIBLE else math.nan, chosen
 
-    def distribute(self, run: StridedRun) -> None:
-        """Send all messages from the root outwards."""
-        from bntk.inference.exact.pass_kernels import OUTWARD
+    def distribute(self, run: StridedRun) -> bool:
+        """Send all messages from the root outwards, if any are wanted; whether no number was too small for that."""
+        from bntk.inference.exact.pass_kernels import OUTWARD, POSSIBLE
 
-        self._pass(run, run.distributing, OUTWARD)
+        return self._inward_only or self._pass(run, run.distributing, OUTWARD) == POSSIBLE
 
     def _pass(
         self,
         run: StridedRun,
         visits: Visits,
         phase: int,
-        scales: Floats = _NO_SCALES,
         chosen: Ints = _NOTHING_CHOSEN,
         maximise: bool = False,
-    ) -> bool:
-        """Visit all cliques: stretches of them in one call, and large ones in pieces; False if that is impossible."""
-        from bntk.inference.exact.pass_kernels import INWARD, SINGLE, finish, run_pass
+    ) -> int:
+        """Visit all cliques: stretches of them in one call, and large ones in pieces; what was found."""
+        from bntk.inference.exact.pass_kernels import INWARD, POSSIBLE, SINGLE, finish, run_pass
 
         cut = self._collecting if phase == INWARD else self._distributing
         large = [] if maximise or phase == SINGLE else self._open_large(run.evidence)
@@ -199,14 +257,13 @@ class StridedEngine:
             stop_if_over()
             if span[0] in large:
                 self._visit_in_pieces(run, visits, cut[span[0]])
-                possible = finish(run.data, run.messages, span[0], phase, scales)
+                found = finish(run.data, run.messages, span[0], phase, run.ranges)
             else:
-                possible = run_pass(
-                    run.data, chosen, visits, run.messages, (*span, phase), state, run.room, shifts, scales, maximise
-                )
-            if not possible:
-                return False
-        return True
+                ends = (run.room, shifts, run.ranges, maximise)
+                found = run_pass(run.data, chosen, visits, run.messages, (*span, phase), state, *ends)
+            if found != POSSIBLE:
+                return int(found)
+        return POSSIBLE
 
     @property
     def has_large_cliques(self) -> bool:
@@ -253,7 +310,7 @@ class StridedEngine:
             observed = evidence.observed.copy()
             observed[cut] = state
             own = (free + state * room, free + (state + 1) * room)
-            ends = ((self.cards, observed, evidence.soft), own, shifts[state], _NO_SCALES, False)
+            ends = ((self.cards, observed, evidence.soft), own, shifts[state], _NO_RANGES, False)
             run_pass(data, _NOTHING_CHOSEN, visits, run.messages, (k, k + 1, SINGLE), *ends)
 
         run_parallel(work, range(n_pieces))
@@ -287,55 +344,119 @@ class StridedEngine:
 
     # ---- answers ---------------------------------------------------------------------------------------------
 
-    def read_tables(self, run: StridedRun, out: Floats) -> Floats:
-        """All tables, one after another."""
+    def read_tables(self, run: StridedRun, out: Floats) -> bool:
+        """Write all tables, one after another; whether no number was too small for that."""
         from bntk.inference.exact import pass_kernels as kernels
 
-        run = run if self._inward_only else run.outward
-        kernels.read_tables(run.data, run.places, self._sources, self.cards, run.evidence.observed, out)
-        return out
+        state = (self.cards, run.evidence.observed, run.ranges)
+        return bool(kernels.read_tables(run.data, run.places, self._sources, *state, out) == kernels.POSSIBLE)
 
     def run_rows(self, observed: Ints, out: Floats, log_z: Floats) -> None:
         """Write all tables of each evidence set, one in each row, and the logs of their probabilities."""
         from bntk.inference.exact import pass_kernels as kernels
 
-        passes = (*self._visits, self._messages)
-        kernels.run_rows(observed, passes, self._sources, self.layout.up[0], self.tables, self.cards, out, log_z)
+        passes, fixed = (*self._visits, self._messages), self.layout.up[0]
+        kernels.run_rows(observed, passes, self._sources, fixed, self.tables, self.floors, self.cards, out, log_z)
+        lost = np.flatnonzero(np.isnan(log_z))
+        if lost.size:
+            out[lost], _, log_z[lost], *_ = self.run_logs(observed[lost])
 
-    def read_joint(self, run: StridedRun, scope: Scope) -> Floats:
-        """A table over unobserved variables of one clique, from a calibrated buffer."""
-        from bntk.inference.exact.pass_kernels import SINGLE, bound
+    def read_joint(self, run: StridedRun, scope: Scope) -> Floats | None:
+        """A table over unobserved variables of one clique, from a calibrated buffer; None if numbers were too small."""
+        from bntk.inference.exact.pass_kernels import FAINT, FLOOR, SINGLE
 
-        clique = self.tree.clique_with(scope)
-        begin, size = run.room[0], self.tree.entries(scope)
-        data = np.concatenate([run.data[:begin], np.zeros(size)])
-        visit = Visit(clique, self._distributing[clique].reads, (Use(begin, scope),))
-        visits = bound(flat_visits(self.tree, [visit]), run.messages, run.places, self.cards, run.evidence.observed)
+        clique, begin = self.tree.clique_with(scope), run.room[0]
+        data = np.concatenate([run.data[:begin], np.zeros(self.tree.entries(scope))])
+        visits = self._joint_visit(clique, scope, begin, run.places, run.evidence)
         self._pass(replace(run, data=data, places=np.append(run.places, data.size)), visits, SINGLE)
         table = data[begin:].reshape([self.tree.cards[v] for v in scope])
+        if _lowest(table) < FAINT or (run.ranges[FLOOR, clique] < FAINT and not table.all()):
+            return None
         return table / table.sum()
 
+    def _joint_visit(self, clique: int, scope: Scope, begin: int, places: Ints, evidence: Evidence) -> Visits:
+        """The visit that writes a table over some variables of a clique to a place of the buffer."""
+        from bntk.inference.exact.pass_kernels import bound
 
-def folded(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> tuple[list[list[Use]], list[Floats]]:
-    """The tables that each clique reads: its factors, those within another's scope multiplied into that one."""
+        visit = Visit(clique, self._distributing[clique].reads, (Use(begin, scope),))
+        return bound(flat_visits(self.tree, [visit]), self._messages, places, self.cards, evidence.observed)
+
+    # ---- in log space ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _log_tables(self) -> Floats:
+        logs = [(scope, _log(values)) for scope, values in self._factors]
+        return np.concatenate([np.empty(0), *(table.ravel() for table in folded(self.tree, logs, np.add)[1])])
+
+    def run_logs(
+        self, observed: Ints, maximise: bool = False, vectors: Floats | None = None, soft: Any = None
+    ) -> tuple[Floats, Ints, Floats, Floats, Ints]:
+        """The tables, most probable states and logs of evidence sets; the buffer of the last one, and its places."""
+        from bntk.inference.exact import log_kernels as kernels
+
+        fixed, n = self.layout.up[0], len(observed)
+        vectors = np.zeros(fixed - self.tables.size) if vectors is None else vectors
+        soft = np.zeros(self.cards.size, dtype=np.bool_) if soft is None else soft
+        out, states, log_z = np.empty((n, self.width)), observed.copy(), np.empty(n)
+        passes, shape = (*self._visits, self._messages), (self._sources, fixed, self._log_tables, self.cards)
+        found = kernels.run_logs(observed, vectors, soft, passes, *shape, maximise, out, states, log_z)
+        return out, states, log_z, *found
+
+    def read_log_joint(self, data: Floats, places: Ints, evidence: Evidence, scope: Scope) -> Floats:
+        """As :meth:`read_joint`, from a calibrated buffer of logs."""
+        from bntk.inference.exact import log_kernels as kernels
+
+        begin = int(places[-1])
+        visits = self._joint_visit(self.tree.clique_with(scope), scope, begin, places, evidence)
+        data = np.concatenate([data[:begin], np.full(self.tree.entries(scope), -np.inf)])
+        state = (self.cards, evidence.observed, evidence.soft)
+        kernels.visit_logs(data, np.zeros(data.size), _NOTHING_CHOSEN, visits, 0, *state, False)
+        table = np.exp(data[begin:] - data[begin:].max()).reshape([self.tree.cards[v] for v in scope])
+        return np.asarray(table / table.sum())
+
+
+def folded(
+    tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]], product: np.ufunc
+) -> tuple[list[list[Use]], list[Floats]]:
+    """The tables that each clique reads: its factors, those within another's scope multiplied into that one.
+
+    ``product`` is that of numbers (``np.multiply``), or of their logs (``np.add``).
+    """
     fixed: list[list[Use]] = [[] for _ in tree.cliques]
     tables: list[Floats] = []
     offset = 0
     for clique, members in enumerate(homes(tree, [scope for scope, _ in factors])):
         order, groups = tree.cliques[clique], dict[Scope, Floats]()
         if choose.folds(tree.sizes[clique]) and len(members) > 1:
-            groups[order] = np.ones([tree.cards[v] for v in order])
+            groups[order] = np.full([tree.cards[v] for v in order], float(product.identity))
         for member in sorted(members, key=lambda i: -factors[i][1].size):
             scope, values = factors[member]
             own = tuple(v for v in order if v in scope)
             host = next((larger for larger in groups if {*own} <= {*larger}), own)
             values = expanded(values, scope, host)
-            groups[host] = groups[host] * values if host in groups else values
+            groups[host] = product(groups[host], values) if host in groups else values
         for scope, values in groups.items():
             fixed[clique].append(Use(offset, scope))
             tables.append(values)
             offset += values.size
     return fixed, tables
+
+
+def smallest_products(tree: JunctionTree, factors: Sequence[tuple[Scope, Floats]]) -> Floats:
+    """For each clique the product of the smallest entries of its factors, zeros left out."""
+    lowest = [_lowest(values) for _, values in factors]
+    members = homes(tree, [scope for scope, _ in factors])
+    return np.array([math.prod(lowest[i] for i in row) for row in members])
+
+
+def _lowest(values: Floats) -> float:
+    """The smallest entry that is not zero."""
+    return float(values.min(initial=np.inf, where=values > 0))
+
+
+def _log(values: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.log(values)
 
 
 Source = tuple[Scope, int, int]
@@ -379,6 +500,7 @@ def _flat_sources(layout: MessageLayout, sources: Sequence[Source]) -> Sources:
         np.cumsum([0, *map(len, held)]),
         [v for scope in held for v in scope],
         [own.get(v, 0) for own, scope in zip(steps, held, strict=True) for v in scope],
+        [layout.clique_of(slot) for _, slot, _ in sources],
     )
     return Sources(*(np.array(column, dtype=np.int64) for column in columns))
 

@@ -85,6 +85,11 @@ class TreeRows(ABC):
         n, rows = codes.shape[1], self.rows_a_piece
         return run_parallel(work, spans(n, -(-n // rows), rows))
 
+    def _observed(self, codes: Codes) -> Ints:
+        """The states of each row; -1 for missing values."""
+        rows = codes.T.astype(np.int64, order="C")  # to the kernels, another order is another type
+        return np.where(rows < self.cards, rows, -1)
+
     @abstractmethod
     def _prepare(self, factors: Tables, root_scope: Scope, outputs: tuple[Output, ...]) -> None: ...
 
@@ -104,7 +109,7 @@ class StridedRows(TreeRows):
         self._engine = StridedEngine(self.tree, factors, root_scope, outputs)
 
     def _run(self, codes: Codes, span: Span, out: Floats, log_z: Floats) -> None:
-        observed = self._observed(codes, span)
+        observed = self._observed(codes[:, slice(*span)])
         if not self._engine.has_large_cliques:
             self._engine.run_rows(observed, out[slice(*span)], log_z[slice(*span)])
             return
@@ -112,13 +117,11 @@ class StridedRows(TreeRows):
         for row, evidence in enumerate(self._evidence(observed), start=span[0]):
             stop_if_over()
             run = self._engine.calibrate(evidence, room)
-            log_z[row], out[row] = run.log_z, np.nan
-            if run.log_z > -math.inf:
-                self._engine.read_tables(run, out[row])
+            log_z[row], out[row] = run.log_z, run.tables if run.log_z > -math.inf else np.nan
 
     def _explain(self, codes: Codes, span: Span, log_top: Floats) -> None:
         room = Room(self._engine.tables)
-        for row, evidence in enumerate(self._evidence(self._observed(codes, span)), start=span[0]):
+        for row, evidence in enumerate(self._evidence(self._observed(codes[:, slice(*span)])), start=span[0]):
             stop_if_over()
             states, log_top[row] = self._engine.mpe(evidence, room)
             codes[:, row] = np.where(states < 0, codes[:, row], states)
@@ -126,11 +129,6 @@ class StridedRows(TreeRows):
     def _evidence(self, observed: Ints) -> Iterator[Evidence]:
         nothing_soft = np.zeros(self.cards.size, dtype=np.bool_)
         return (Evidence({}, row, nothing_soft, {}, 0.0) for row in observed)
-
-    def _observed(self, codes: Codes, span: Span) -> Ints:
-        """The states of each row; -1 for missing values."""
-        rows = codes[:, slice(*span)].T.astype(np.int64, order="C")  # to the kernels, another order is another type
-        return np.where(rows < self.cards, rows, -1)
 
 
 def distinct_rows(codes: Codes) -> tuple[Ints, Ints]:
