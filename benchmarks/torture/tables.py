@@ -14,6 +14,7 @@ COLUMNS = (
     "text", "text", "text", "text", "constant", "missing text", "missing numbers", "integers", "floats", "floats with nan",
     "booleans", "categories", "ordered", "huge integers", "nullable integers", "nullable booleans", "strings", "mixed",
     "infinite", "tiny", "dates", "uint8", "float32", "category of numbers",
+    "missing integers", "missing categories", "missing strings",
 )  # fmt: skip
 #: Those that every classifier takes, whatever else is there.
 ORDINARY = tuple(way for way in COLUMNS if way not in {"mixed", "infinite", "tiny", "dates", "huge integers"})
@@ -67,6 +68,9 @@ def column(case: Case, way: str, n: int) -> pd.Series:
         return pd.Series(np.abs(small).astype(np.uint8))
     if way == "float32":
         return pd.Series(rng.normal(size=n).astype(np.float32))
+    if way.startswith("missing"):
+        dtypes = {"missing integers": "Int64", "missing categories": "category", "missing strings": "string"}
+        return pd.Series([None] * n, dtype=dtypes[way])
     return pd.Series(pd.Categorical(small))
 
 
