@@ -1,6 +1,6 @@
 """Attack bntk with random networks, evidence, tables, files and faults, and count what fails.
 
-python -m benchmarks.torture [--minutes 10 | --comparisons 10000000] [--seed 1] [--only questions rows ...] [--write FILE]
+python -m benchmarks.torture [--minutes 10 | --comparisons 10000000] [--seed 1] [--only KIND ...] [--write FILE]
 python -m benchmarks.torture --seed 1 --case KIND:NUMBER      repeats one case and prints all that it was made of
 """
 
@@ -121,7 +121,8 @@ def figures(result: Result, jobs: int) -> str:
     rows.append(["all", "", f"{result.cases:,}", f"{result.comparisons:,}", f"{result.failed:,}"])
     head = (
         f"Seed {result.seed}, {jobs} processes, {result.seconds / 60:.1f} minutes, on {date.today().isoformat()}: "
-        f"{result.comparisons:,} comparisons in {result.cases:,} cases, of which {result.failed:,} failed. {precision()}. "
+        f"{result.comparisons:,} comparisons in {result.cases:,} cases, of which {result.failed:,} "
+        f"failed. {precision()}. "
     )
     about = report.wrapped(head + " ".join(machine.described()[:1] + machine.described()[2:]))
     return f"{about}\n\n{report.table(['kind', 'what is compared', 'cases', 'comparisons', 'cases that failed'], rows)}"

@@ -1,4 +1,4 @@
-"""A case of an attack: its random numbers, what it compared and what failed; and how kinds of attack declare themselves."""
+"""A case of an attack: its random numbers, what it compared, what failed; and how kinds of attack are declared."""
 
 from __future__ import annotations
 

@@ -24,14 +24,16 @@ from bntk.io import FORMATS
 
 #: Pieces that mean something in one of the formats.
 PIECES = [
-    b"{", b"}", b"(", b")", b"[", b"]", b"<", b">", b"</", b"&", b";", b"|", b",", b":", b'"', b"'", b"\\", b"=", b"%", b"#", b"/*",
-    b"//", b"<!--", b"]]>", b"nan", b"inf", b"-1", b"1e999", b"1e308", b"0", b"null", b"true", b"99999999999999999999", b"\0", b"\xff",
-    b"\xef\xbb\xbf", b"\n", b"\r", b"\t", b"@data", b"@attribute", b"?", b"table", b"BAYES", b"\\ud800", b"{}", b"[]", b"0.5",
+    b"{", b"}", b"(", b")", b"[", b"]", b"<", b">", b"</", b"&", b";", b"|", b",", b":", b'"', b"'", b"\\", b"=",
+    b"%", b"#", b"/*", b"//", b"<!--", b"]]>", b"nan", b"inf", b"-1", b"1e999", b"1e308", b"0", b"null", b"true",
+    b"99999999999999999999", b"\0", b"\xff", b"\xef\xbb\xbf", b"\n", b"\r", b"\t", b"@data", b"@attribute", b"?",
+    b"table", b"BAYES", b"\\ud800", b"{}", b"[]", b"0.5",
 ]  # fmt: skip
 #: What takes the place of a value in a file of JSON.
 VALUES: list[Any] = [
-    None, True, False, 0, 1, -1, 2, 0.5, -0.5, 1e308, -1e308, 1e-320, 2**53, 2**63, 10**30, "", "x", "nan", "inf", [], {}, [0],
-    [[]], {"": 0}, {"float": "nan"}, {"float": "inf"}, "\ud800", [1, 2, 3], "TAN", {"object": "x"}, float("nan"), float("inf"),
+    None, True, False, 0, 1, -1, 2, 0.5, -0.5, 1e308, -1e308, 1e-320, 2**53, 2**63, 10**30, "", "x", "nan", "inf", [],
+    {}, [0], [[]], {"": 0}, {"float": "nan"}, {"float": "inf"}, "\ud800", [1, 2, 3], "TAN", {"object": "x"},
+    float("nan"), float("inf"),
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Every classifier on odd tables: probabilities that are some, the same bits however rows come, weight as repetition."""
+"""Every classifier on odd tables: probabilities that sum to one, same bits however rows come, weight as repetition."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def in_others(
     case: Case, made: Any, X: pd.DataFrame, y: Any, told: dict[str, Any], new: pd.DataFrame, proba: list[np.ndarray]
 ) -> None:
     """Text in any container, to fit and to predict: the same bits."""
-    if not all(dtype == object for dtype in X.dtypes):
+    if any(dtype.kind != "O" for dtype in X.dtypes):
         return
     if not all(value is None or isinstance(value, str) for name in X for value in [*X[name], *new[name]]):
         return

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,18 @@ from benchmarks.torture.case import Case
 from bntk.inference import choose
 
 NAMES = [
-    "a b", "x=y",
-    "x = yes", "class", "lambda", "None", "nan", "0", "1.5", "-", "é", "Straße", "变量", "a->b", "[A|B]", "a;b",
-    "a,b", '"', "'", "\\", "\\n", "{", "}", "%", "#", "<x>", "&amp;", "p", "_", " lead", "trail ", "a\tb", "a\nb", "node",
-    "table", "probability", "x" * 300, "ß\u0301", "\u202eabc", "🂡", "__class__", "given", "variable", "state", "index", "self",
+    "a b", "x=y", "x = yes", "class", "lambda", "None", "nan", "0", "1.5", "-", "é", "Straße", "变量", "a->b", "[A|B]",
+    "a;b", "a,b", '"', "'", "\\", "\\n", "{", "}", "%", "#", "<x>", "&amp;", "p", "_", " lead", "trail ", "a\tb",
+    "a\nb", "node", "table", "probability", "x" * 300, "ß\u0301", "\u202eabc", "🂡", "__class__", "given", "variable",
+    "state", "index", "self",
 ]  # fmt: skip
 TEXTS = [
-    "yes", "no", "True", "nan", "None", "", " ", "1", "1.0", "01", "-1", "a b", "x=y", "é", "变", '"', "'", "\\", "<= 2", "> 2",
-    "?", "NA", ",", ";", "{}", "#", "a\nb", "*", "state0", "inf", "1e5", "(1, 2]", "&", "<", "🂡",
+    "yes", "no", "True", "nan", "None", "", " ", "1", "1.0", "01", "-1", "a b", "x=y", "é", "变", '"', "'", "\\",
+    "<= 2", "> 2", "?", "NA", ",", ";", "{}", "#", "a\nb", "*", "state0", "inf", "1e5", "(1, 2]", "&", "<", "🂡",
 ]  # fmt: skip
 OTHERS: list[Any] = [
-    0, 1, 2, -1, 10**20, 1.5, 0.1, -0.0, 1e300, 5e-324, float("inf"), -float("inf"), True, False, (1, 2), ("a", 1.5), ((),),
+    0, 1, 2, -1, 10**20, 1.5, 0.1, -0.0, 1e300, 5e-324, float("inf"), -float("inf"), True, False, (1, 2), ("a", 1.5),
+    ((),),
 ]  # fmt: skip
 TABLES = ("plain", "plain", "plain", "zeros", "deterministic", "skewed", "tiny", "mixed", "noisy")
 

@@ -79,7 +79,7 @@ class Joint:
 
 
 def fitted_beliefs(joint: Joint, beliefs: Mapping[int, Exact], rounds: int = 3000) -> Joint | None:
-    """The distribution nearest to a joint one with these marginals, by proportional fitting; None if it is not found."""
+    """The distribution nearest to a joint one with these marginals, by proportional fitting; None if none is found."""
     table = joint.table / joint.total
     for _ in range(rounds):
         gap = np.longdouble(0)

@@ -88,9 +88,7 @@ def imputed(
         case.same(f"impute {how}: what was there", filled[~missing], codes[~missing])
         for i in np.flatnonzero(possible & missing.any(axis=0)):
             where = tuple(0 if s == 1 else int(c) for s, c in zip(found[i].table.shape, filled[:, i], strict=True))
-            if not case.check(
-                f"impute {how}: filled", (filled[:, i] < cards).all(), lambda i=i: f"row {i}: {filled[:, i]}"
-            ):
+            if not case.check(f"impute {how}: filled", (filled[:, i] < cards).all(), f"row {i}: {filled[:, i]}"):
                 continue
             case.comparisons += int(missing[:, i].sum()) - 1
             if how == "mode":
@@ -100,7 +98,7 @@ def imputed(
             elif how == "mpe":
                 case.close("impute mpe", found[i].table[where], found[i].table.max(), smallest=0.0)
             else:
-                case.check("impute sample: possible", found[i].table[where] > 0, lambda i=i: f"row {i}: {filled[:, i]}")
+                case.check("impute sample: possible", found[i].table[where] > 0, f"row {i}: {filled[:, i]}")
 
 
 def alone(case: Case, network: bntk.BayesianNetwork, table: bntk.Table, codes: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Cases in several processes, within a budget of time or comparisons; a process that dies or hangs is a failure, too."""
+"""Cases in several processes, within a budget of time or comparisons; a process that dies or hangs is a failure."""
 
 from __future__ import annotations
 

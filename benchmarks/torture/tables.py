@@ -11,10 +11,10 @@ from benchmarks.torture.case import Case
 
 #: Ways to fill a column; text is the most frequent.
 COLUMNS = (
-    "text", "text", "text", "text", "constant", "missing text", "missing numbers", "integers", "floats", "floats with nan",
-    "booleans", "categories", "ordered", "huge integers", "nullable integers", "nullable booleans", "strings", "mixed",
-    "infinite", "tiny", "dates", "uint8", "float32", "category of numbers",
-    "missing integers", "missing categories", "missing strings",
+    "text", "text", "text", "text", "constant", "missing text", "missing numbers", "integers", "floats",
+    "floats with nan", "booleans", "categories", "ordered", "huge integers", "nullable integers", "nullable booleans",
+    "strings", "mixed", "infinite", "tiny", "dates", "uint8", "float32", "category of numbers", "missing integers",
+    "missing categories", "missing strings",
 )  # fmt: skip
 #: Those that every classifier takes, whatever else is there.
 ORDINARY = tuple(way for way in COLUMNS if way not in {"mixed", "infinite", "tiny", "dates", "huge integers"})
