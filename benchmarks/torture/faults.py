@@ -26,6 +26,7 @@ from benchmarks.torture import networks
 from benchmarks.torture.case import Case, kind
 from benchmarks.torture.evidence import evidence
 from benchmarks.torture.files import folder
+from bntk._threads import using_threads
 from bntk.errors import BntkError
 from bntk.io import FORMATS
 
@@ -255,13 +256,10 @@ def forks(case: Case) -> None:
         return
     network = subject(case)
     asked = actions(case, network)
-    bntk.set_threads(2)
-    try:
+    with using_threads(2):
         expected = [digest(call(network)) for call in asked.values()]
         bntk.datasets.asia().sample(200_000, seed=1)
         found = in_fork(lambda: "\n".join(digest(call(network)) for call in asked.values()))
-    finally:
-        bntk.set_threads(1)
     if case.check("a fork answers within a minute", found is not None):
         for what, ours, old in zip(asked, (found or "").split("\n"), expected, strict=True):
             case.check(f"{what} in a fork", ours == old, ours)
