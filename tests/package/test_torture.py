@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,3 +106,15 @@ def test_the_reference_tells_its_precision():
     bits = np.finfo(np.longdouble).nmant + 1
     assert f"{bits} bits" in reference.precision()
     assert ("not more exact" in reference.precision()) == (bits <= 53)
+
+
+def test_the_page_of_promises_names_tests_and_attacks_that_exist():
+    root = Path(__file__).parents[2]
+    text = (root / "docs/reliability.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) > 20
+    for path, name in named:
+        assert f"def {name}(" in (root / path).read_text(encoding="utf-8"), f"{path}::{name}"
+    attacks = {name for line in re.findall(r"attacks? ((?:`\w+`(?:, )?)+)", text) for name in re.findall(r"\w+", line)}
+    assert attacks <= load_kinds().keys()
+    assert load_kinds().keys() - attacks <= {"wide"}
