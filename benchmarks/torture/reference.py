@@ -20,7 +20,7 @@ def precision() -> str:
         return (
             f"numpy.longdouble has {bits} bits here, no more than a double: the reference is not more exact than bntk"
         )
-    return f"numpy.longdouble has {bits} bits here (a double has 53), and goes down to {smallest:.1e}"
+    return f"numpy.longdouble has {bits} bits here (a double has 53), and goes down to {np.format_float_scientific(smallest, 1)}"
 
 
 def has_extended_precision() -> bool:
