@@ -15,12 +15,12 @@ Exact = np.ndarray[Any, np.dtype[np.longdouble]]
 def precision() -> str:
     """How exact the reference is on this machine."""
     bits = np.finfo(np.longdouble).nmant + 1
-    smallest = np.finfo(np.longdouble).tiny
+    smallest = np.format_float_scientific(np.finfo(np.longdouble).tiny, 1)
     if bits <= 53:
         return (
             f"numpy.longdouble has {bits} bits here, no more than a double: the reference is not more exact than bntk"
         )
-    return f"numpy.longdouble has {bits} bits here (a double has 53), and goes down to {np.format_float_scientific(smallest, 1)}"
+    return f"numpy.longdouble has {bits} bits here (a double has 53), and goes down to {smallest}"
 
 
 def has_extended_precision() -> bool:
