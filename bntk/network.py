@@ -535,7 +535,14 @@ class BayesianNetwork:
         >>> round(bntk.datasets.asia().probability({"xray": "yes", "dysp": "yes"}), 4)
         0.0707
         """
-        return math.exp(self.log_probability(given, soft, engine=engine, max_entries=max_entries, **settings))
+        log_p = self.log_probability(given, soft, engine=engine, max_entries=max_entries, **settings)
+        try:
+            return math.exp(log_p)
+        except OverflowError:
+            raise DataError(
+                f"the expected product of the likelihoods is exp({log_p:.6g}), too large for a float: give smaller "
+                "likelihoods (only their ratios matter for posteriors), or use log_probability"
+            ) from None
 
     def log_probability(
         self,

@@ -117,6 +117,13 @@ def onlyone(vectors, network, v):
     return network.variables[v].states[int(np.argmax(vectors.get(v, [1])))]
 
 
+def test_a_probability_too_large_for_a_float_is_told_and_its_log_is_right():
+    asia, soft = bntk.datasets.asia(), {"xray": [1e200, 1e200], "dysp": [1e200, 1e200]}
+    assert asia.log_probability(soft=soft) == pytest.approx(400 * math.log(10))
+    with pytest.raises(DataError, match=r"too large for a float.*log_probability"):
+        asia.probability(soft=soft)
+
+
 @few
 @drawn(networks(), seeds)
 def test_jeffrey_s_rule_is_its_formula(network, seed):
