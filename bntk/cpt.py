@@ -153,7 +153,7 @@ class CPT:
 
     @classmethod
     def from_frame(
-        cls, child: Variable, frame: pd.DataFrame, parents: Sequence[Variable] = (), *, value: str = "p"
+        cls, child: Variable, frame: pd.DataFrame, parents: Sequence[Variable] = (), *, value: str | None = None
     ) -> CPT:
         """A table from a tidy data frame, the inverse of :meth:`to_frame`.
 
@@ -168,11 +168,14 @@ class CPT:
             One row per combination of states.
         parents : sequence of Variable
             The parents, in the order of the axes.
-        value : str
-            The column of probabilities.
+        value : str, optional
+            The column of probabilities; by default ``p``, as :meth:`to_frame` names it.
         """
+        from bntk.data.columns import entry_name
+
         parents = _checked_family(child, parents)
         family = (*parents, child)
+        value = entry_name(family) if value is None else value
         if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
             raise _checking.wrong("frame", "a pandas DataFrame", frame, NetworkError)
         _check_columns(child, parents, list(frame.columns), _checking.text("value", value, "the name of a column"))
@@ -293,15 +296,13 @@ class CPT:
         return self
 
     def to_frame(self) -> pd.DataFrame:
-        """A tidy data frame with one row per entry: columns for the parents and the child, and ``p``."""
-        import pandas as pd
+        """A tidy data frame with one row per entry: columns for the parents and the child, and ``p``.
 
-        codes = np.indices(self.values.shape).reshape(self.values.ndim, -1)
-        columns: dict[str, Any] = {
-            v.name: pd.Categorical.from_codes(c, categories=pd.Index(v.states, tupleize_cols=False), ordered=v.ordered)
-            for v, c in zip(self.family, codes, strict=True)
-        }
-        return pd.DataFrame({**columns, "p": self.values.ravel()})
+        Where one of them is named ``p``, the column of probabilities is ``p_``.
+        """
+        from bntk.data.columns import tidy_frame
+
+        return tidy_frame(self.family, self.values)
 
     def plot(self, **options: Any) -> Any:
         """Draw the table as a heat map; the options are those of :func:`bntk.viz.plot_cpt`. Returns matplotlib Axes."""

@@ -948,7 +948,7 @@ class BayesianNetwork:
         _checking.mapping("interventions", interventions, "{variable: state}", NetworkError)
         set_to = {self._dag.index(name): self.variable(name).code(state) for name, state in interventions.items()}
         cpts = [
-            CPT(cpt.child, np.eye(cpt.child.n_states)[set_to[node]]) if node in set_to else cpt
+            CPT(cpt.child, np.eye(1, cpt.child.n_states, set_to[node])[0]) if node in set_to else cpt
             for node, cpt in enumerate(self._cpts)
         ]
         return BayesianNetwork(self._dag.do(*interventions), cpts, positions=self._positions)
@@ -1177,14 +1177,16 @@ def _tidy(cpt: CPT) -> pd.DataFrame:
 
     import pandas as pd
 
+    from bntk.data.columns import state_index
+
     configurations = itertools.product(*(p.states for p in cpt.parents))
     given = [", ".join(f"{p.name}={s}" for p, s in zip(cpt.parents, states, strict=True)) for states in configurations]
-    r = cpt.child.n_states
+    states = state_index(cpt.child).to_numpy(dtype=object)
     return pd.DataFrame(
         {
             "variable": cpt.name,
-            "given": np.repeat(np.array(given, dtype=object), r),
-            "state": np.array([*cpt.child.states] * len(given), dtype=object),
+            "given": np.repeat(np.array(given, dtype=object), len(states)),
+            "state": np.tile(states, len(given)),
             "p": cpt.values.ravel(),
         }
     )

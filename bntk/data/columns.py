@@ -287,8 +287,40 @@ def decode(variable: Variable, codes: np.ndarray, source: Any) -> Any:
         if labels is not None:
             taken = labels.take(positions, allow_fill=missing)
             return pd.Series(taken, dtype=labels.dtype, copy=False)  # an array of objects might be taken for text
-    states = pd.Index(list(variable.states), tupleize_cols=False)
+    states = state_index(variable)
     return pd.Categorical.from_codes(positions, states, ordered=variable.ordered)
+
+
+def state_index(variable: Variable) -> Any:
+    """The states of a variable as a pandas index with its name; tuples stay what they are."""
+    import pandas as pd
+
+    states: Any = list(variable.states)
+    if any(isinstance(state, tuple) for state in states):
+        states = np.empty(variable.n_states, dtype=object)
+        for place, state in enumerate(variable.states):
+            states[place] = state
+    return pd.Index(states, name=variable.name, tupleize_cols=False)
+
+
+def tidy_frame(variables: Sequence[Variable], values: np.ndarray) -> Any:
+    """A data frame with one row per entry of a table: a column per variable, and the entry."""
+    import pandas as pd
+
+    codes = np.indices(values.shape).reshape(values.ndim, -1)
+    columns: dict[str, Any] = {
+        v.name: pd.Categorical.from_codes(c, categories=state_index(v).rename(None), ordered=v.ordered)
+        for v, c in zip(variables, codes, strict=True)
+    }
+    return pd.DataFrame({**columns, entry_name(variables): values.ravel()})
+
+
+def entry_name(variables: Sequence[Variable]) -> str:
+    """The name of the column of probabilities: ``p``, unless a variable has this name, and then ``p_``."""
+    name = "p"
+    while any(variable.name == name for variable in variables):
+        name += "_"
+    return name
 
 
 def _labels_as(variable: Variable, dtype: Any, missing: bool) -> Any:

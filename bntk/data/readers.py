@@ -176,7 +176,8 @@ def _read_parquet(request: Request) -> Iterable[CodedColumn]:
             n_rows, unpacking = file.metadata.num_rows, Unpacking(request.path, request.max_unpacked)
             unpacking.check(n_rows * len(wanted) * _BYTES_A_CELL, f"{n_rows:,} rows of {len(wanted):,} columns have")
             table = file.read(columns=wanted)
-    except (pa.ArrowException, OSError) as error:
+        table.validate(full=True)  # a damaged file may have codes of labels that it has not
+    except (pa.ArrowException, OSError, IndexError) as error:
         raise ParseError(f"not a Parquet file that can be read: {error}", source=str(request.path)) from error
     plain = set(texts)
     return [code_arrow(name, table.column(name), declared=name not in plain) for name in wanted]

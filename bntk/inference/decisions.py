@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,6 +95,8 @@ class Sensitivity:
         The posterior there.
     derivative : float
         The derivative of the posterior there.
+    ends : pair of pairs of float
+        (b, d) and (a + b, c + d), without the rounding of these sums: the terms with the entry at 0 and at 1.
 
     Examples
     --------
@@ -114,11 +116,12 @@ class Sensitivity:
     value: float
     posterior: float
     derivative: float
+    ends: tuple[tuple[float, float], tuple[float, float]] = field(repr=False)
 
     def __call__(self, x: float) -> float:
         """The posterior with the entry at x; NaN where the evidence is then impossible."""
-        evidence = self.c * x + self.d
-        return min(1.0, max(0.0, (self.a * x + self.b) / evidence)) if evidence > 0 else math.nan
+        both, evidence = ((1 - x) * at_0 + x * at_1 for at_0, at_1 in zip(*self.ends, strict=True))
+        return min(1.0, max(0.0, both / evidence)) if evidence > 0 else math.nan
 
     def admissible(self, at_least: float = 0.0, at_most: float = 1.0) -> tuple[float, float] | None:
         """The values of the entry, from lowest to highest, for which the posterior is within limits; None if none is.
@@ -171,7 +174,8 @@ def sensitivity(
 
     (b, d), (top, whole) = run(_covaried(present, position, 0.0)), run(_covaried(present, position, 1.0))
     a, c, x = top - b, whole - d, float(present[position])
-    return Sensitivity(a, b, c, d, x, float(now.marginal(goal)[code]), (a * d - b * c) / (c * x + d) ** 2)
+    slope = (top * d - b * whole) / ((1 - x) * d + x * whole) ** 2
+    return Sensitivity(a, b, c, d, x, float(now.marginal(goal)[code]), slope, ((b, d), (top, whole)))
 
 
 def _covaried(row: Floats, position: int, x: float) -> Floats:
@@ -218,7 +222,7 @@ def _slopes(theta: Floats, surplus: Floats) -> Floats:
 def _also(conditioned: ConditionedNetwork, variable: int, state: int) -> Posterior:
     """The posterior with one more variable observed."""
     network, given = conditioned.network, conditioned.findings
-    seen = Findings.of(network, {variable: np.eye(network.cpts[variable].child.n_states)[state]})
+    seen = Findings.of(network, {variable: np.eye(1, network.cpts[variable].child.n_states, state)[0]})
     return conditioned.with_findings(Findings(given.vectors | seen.vectors, given.texts | seen.texts)).calibrate()
 
 

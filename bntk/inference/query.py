@@ -142,7 +142,7 @@ class ConditionedNetwork:
         total = np.zeros([network.cpts[v].child.n_states for v in at])
         for v, belief in wanted.items():
             for state in np.flatnonzero(belief):
-                case = Findings({**findings.vectors, v: np.eye(belief.size)[state]}, told)
+                case = Findings({**findings.vectors, v: np.eye(1, belief.size, int(state))[0]}, told)
                 total += belief[state] * self.with_findings(case).distribution(at).values
         return Distribution([network.cpts[v].child for v in at], total, ", ".join(told.values()), self.options.engine)
 

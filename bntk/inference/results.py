@@ -148,26 +148,22 @@ class Distribution:
     # ---- views -----------------------------------------------------------------------------------------------
 
     def to_frame(self) -> pd.DataFrame:
-        """A tidy data frame: one row per joint state, a categorical column per variable, and ``p``."""
-        import pandas as pd
+        """A tidy data frame: one row per joint state, a categorical column per variable, and ``p``.
 
-        codes = np.indices(self.values.shape).reshape(self.values.ndim, -1)
-        columns: dict[str, Any] = {
-            v.name: pd.Categorical.from_codes(c, categories=pd.Index(v.states, tupleize_cols=False), ordered=v.ordered)
-            for v, c in zip(self.variables, codes, strict=True)
-        }
-        return pd.DataFrame({**columns, "p": self.values.ravel()})
+        Where a variable is named ``p``, the column of probabilities is ``p_``.
+        """
+        from bntk.data.columns import tidy_frame
+
+        return tidy_frame(self.variables, self.values)
 
     def to_series(self) -> pd.Series:
         """The probabilities by state; by a tuple of states (a MultiIndex) when there are several variables."""
         import pandas as pd
 
-        if len(self.variables) == 1:
-            variable = self.variables[0]
-            return pd.Series(
-                self.values, index=pd.Index(variable.states, name=variable.name, tupleize_cols=False), name="p"
-            )
-        index = pd.MultiIndex.from_product([v.states for v in self.variables], names=self.names)
+        from bntk.data.columns import state_index
+
+        levels = [state_index(variable) for variable in self.variables]
+        index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_product(levels, names=self.names)
         return pd.Series(self.values.ravel(), index=index, name="p")
 
     def to_dict(self) -> dict[Any, float]:

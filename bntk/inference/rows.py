@@ -287,8 +287,10 @@ def read_rows(network: BayesianNetwork, data: Any) -> Table:
 def _frame(network: BayesianNetwork, target: int, table: Floats, data: Any) -> pd.DataFrame:
     import pandas as pd
 
+    from bntk.data.columns import state_index
+
     variable = network.cpts[target].child
-    columns = pd.Index(variable.states, name=variable.name, tupleize_cols=False)
+    columns = state_index(variable)
     return pd.DataFrame(table, index=data.index if isinstance(data, pd.DataFrame) else None, columns=columns)
 
 

@@ -173,3 +173,27 @@ def test_printing_shows_the_numbers():
     assert str(answer) == repr(answer)
     assert f"{answer['yes']:.4f}" in str(answer)
     assert (table.heading, answer.heading) == (str(table).splitlines()[0], str(answer).splitlines()[0])
+
+
+def test_a_variable_named_p_keeps_its_column_in_frames():
+    p, child = bntk.Variable("p", ["u", "v"]), bntk.Variable("c", ["x", "y"])
+    cpt = bntk.CPT(child, [[0.25, 0.75], [0.5, 0.5]], [p])
+    frame = cpt.to_frame()
+    assert frame.columns.tolist() == ["p", "c", "p_"]
+    assert bntk.CPT.from_frame(child, frame, [p]) == cpt
+    bn = bntk.BayesianNetwork(bntk.DAG(["p", "c"], [("p", "c")]), [bntk.CPT(p, [0.5, 0.5]), cpt])
+    assert bn.query(["p", "c"]).to_frame().columns.tolist() == ["p", "c", "p_"]
+
+
+@pytest.mark.parametrize("states", [[(1, 2), (3, 4)], [(), (1,)], [((),), "x"], [(1, 2), (3,)]], ids=str)
+def test_states_that_are_tuples_stay_what_they_are_in_all_views(states):
+    a, b = bntk.Variable("a", states), bntk.Variable("b", ["x", "y"])
+    dag = bntk.DAG(["a", "b"], [("a", "b")])
+    bn = bntk.BayesianNetwork(dag, [bntk.CPT(a, [0.25, 0.75]), bntk.CPT(b, [[0.5, 0.5], [0.125, 0.875]], [a])])
+    assert bn.to_frame()["state"].tolist() == [*states, "x", "y", "x", "y"]
+    assert bn.cpt("b").to_frame()["a"].tolist() == [s for s in states for _ in range(2)]
+    assert bn.query("a").to_series().index.tolist() == states
+    assert bn.query(["a", "b"]).to_frame()["a"].tolist() == [s for s in states for _ in range(2)]
+    assert bn.query(["a", "b"]).to_series().tolist() == [0.125, 0.125, 0.09375, 0.65625]
+    assert bn.posterior({"b": ["x", "y"]}, "a").columns.tolist() == states
+    assert bn.sample(20, seed=1).to_pandas()["a"].isin(states).all()

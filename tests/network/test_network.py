@@ -225,3 +225,9 @@ def test_every_dag_over_three_nodes_makes_a_network():
         assert BayesianNetwork(dag, cpts).n_parameters == sum(2 ** len(dag.parents(n)) for n in names)
         made += 1
     assert made == 25  # the number of labelled DAGs on three nodes
+
+
+def test_an_intervention_on_a_variable_of_many_states_takes_no_square_of_them():
+    many = bntk.Variable("many", range(60_000))
+    bn = bntk.BayesianNetwork(bntk.DAG(["many"]), [bntk.CPT(many, np.full(60_000, 1 / 60_000))])
+    assert bn.do({"many": 59_999}).query("many").values[-1] == 1

@@ -40,7 +40,7 @@ class Propagated:
         choose.refuse_loopy_joint(math.prod(self.marginal(v).size for v in variables[:-1]))
         table = np.zeros([self.marginal(v).size for v in variables])
         for state in np.flatnonzero(first > 0):
-            given = self._engine.run({**self._likelihood, variables[0]: np.eye(first.size)[state]})
+            given = self._engine.run({**self._likelihood, variables[0]: np.eye(1, first.size, int(state))[0]})
             if given.log_z > -math.inf:
                 table[state] = first[state] * given.joint(rest)
         return table / table.sum()
@@ -200,5 +200,5 @@ class ApproximateRows:
         return filled[:, inverse], log_top[inverse]
 
     def _evidence(self, row: Codes) -> Evidence:
-        seen = {v: np.eye(card)[row[v]] for v, card in enumerate(self._cards) if row[v] < card}
+        seen = {v: np.eye(1, card, int(row[v]))[0] for v, card in enumerate(self._cards) if row[v] < card}
         return Evidence.of(seen, len(self._cards))
