@@ -141,10 +141,10 @@ def _note_losses(data, begin, size, r):
 
 
 @njit(**INNER)
-def _set_floor(messages, k, floors, outward, r):
+def _set_floor(messages, k, floors, r):
     """Bound the products at a clique that are not zero from below, in each lane."""
     for lane in range(LANES):
-        r.floor[lane] = floors[k] * r.low_down[k, lane] if outward else floors[k]
+        r.floor[lane] = floors[k] * r.low_down[k, lane]
     for i in range(messages.child_start[k], messages.child_start[k + 1]):
         child = messages.children[i]
         for lane in range(LANES):
@@ -211,10 +211,11 @@ def run_lanes(codes, first, end, passes, outward, maximise, work):
     product[:] = 1.0
     logs[:] = 0.0
     r.lost[:] = False
+    r.low_down[:] = 1.0  # until there are messages down
     n_cliques = messages.up.size
     for k in range(n_cliques - 1, -1, -1):
         visit_lanes(data, chosen, collecting, k, active, used, weights, maximise)
-        _set_floor(messages, k, floors, False, r)
+        _set_floor(messages, k, floors, r)
         _note_losses(data, messages.up[k], messages.sizes[k], r)
         _rescale(data, messages.up[k], messages.sizes[k], r.low_up[k], product, logs, r)
     for lane in range(LANES):
@@ -223,10 +224,9 @@ def run_lanes(codes, first, end, passes, outward, maximise, work):
             logs[lane] = np.nan
     if not outward:
         return
-    r.low_down[0] = 1.0
     for k in range(n_cliques):
         visit_lanes(data, chosen, distributing, k, active, used, weights, maximise)
-        _set_floor(messages, k, floors, True, r)
+        _set_floor(messages, k, floors, r)
         r.floors[k] = r.floor
         for i in range(messages.child_start[k], messages.child_start[k + 1]):
             child = messages.children[i]
