@@ -106,14 +106,25 @@ class Ensemble:
     def log_joints(self, table: Table) -> tuple[Floats, Floats]:
         """The log of the members' weighted joint probabilities, summed, and the weight of those that took part.
 
-        Both have the shape (N, K); the log is minus infinity where none did.
+        Both have the shape (N, K); the log is minus infinity where none did. How the sum of a row is bracketed depends
+        on that row alone, on whether it is complete, so that its last bits do not depend on the rows beside it.
         """
+        incomplete = (table.codes == self.cards[:, None].astype(table.codes.dtype)).any(axis=0)
+        if not incomplete.any() or incomplete.all():
+            return self._log_joints(table, bool(incomplete.any()))
+        found, weight = np.empty((2, table.n_rows, self.heads.shape[1]))
+        for some in (~incomplete, incomplete):
+            found[some], weight[some] = self._log_joints(table.take(np.flatnonzero(some)), some is incomplete)
+        return found, weight
+
+    def _log_joints(self, table: Table, incomplete: bool) -> tuple[Floats, Floats]:
+        """The same for rows that are all complete, or all incomplete."""
         n_classes = self.heads.shape[1]
         tops, sums = np.full((n_classes, table.n_rows), -np.inf), np.zeros((n_classes, table.n_rows))
         weight = np.zeros((n_classes, table.n_rows))
         columns = _columns(self.cards)
-        widths = self.cards + table.has_missing
-        groups = _groups(widths, min(ROWS, table.n_rows) * max(1, len(self.weights)) // (4 * len(self.heads) or 1))
+        widths = self.cards + incomplete
+        groups = _groups(widths, ROWS * max(1, len(self.weights)) // (4 * len(self.heads) or 1))
         sizes = [math.prod(widths[a:b].tolist()) for a, b in pairwise(groups.tolist())]
         offsets = _columns(sizes)
         slot_type = np.uint16 if max(sizes, default=0) <= 2**16 else np.uint32

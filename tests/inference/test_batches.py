@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from inference.extended import tiny_network
+from random_networks import random_network
 
 import bntk
-from tests.inference.extended import tiny_network
-from tests.random_networks import random_network
+from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::bntk.errors.ImpossibleRowsWarning")
 
@@ -84,7 +85,7 @@ def test_a_row_alone_and_among_others_gives_the_same_bits(name: str, method: str
         assert ask(bn, given(part)).tobytes() == np.ascontiguousarray(together[part]).tobytes()
 
 
-@pytest.mark.parametrize("make", [bntk.NaiveBayes, bntk.TAN, bntk.KDB], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("make", [bntk.NaiveBayes, bntk.TAN, bntk.KDB, bntk.AODE], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("container", ["pandas", "polars", "pyarrow", "array"])
 def test_a_classifier_gives_a_row_alone_the_same_bits(make: Any, container: str) -> None:
     data = NETWORKS["small"].sample(300, seed=1).to_pandas().astype(object)
@@ -103,3 +104,22 @@ def test_a_classifier_gives_a_row_alone_the_same_bits(make: Any, container: str)
         together = model.predict_proba(holes.to_numpy())
     for part in (*(slice(i, i + 1) for i in range(0, 300, 41)), slice(100, 103), slice(9, 250)):
         assert model.predict_proba(given(part)).tobytes() == np.ascontiguousarray(together[part]).tobytes()
+
+
+@pytest.mark.parametrize("name", [*CLASSIFIERS, *MULTI_CLASSIFIERS])
+def test_every_classifier_gives_a_row_alone_the_same_bits(name: str) -> None:
+    several = name in MULTI_CLASSIFIERS
+    rows = bntk.datasets.asia().sample(300, seed=1).to_pandas()
+    targets = ["lung", "bronc"] if several else "lung"
+    X, Y = rows.drop(columns=targets), rows[targets]
+    model = (MULTI_CLASSIFIERS if several else CLASSIFIERS)[name]().fit(X, Y)
+    rng = np.random.default_rng(2)
+    holes = X.astype(object).mask(rng.random(X.shape) < rng.choice([0.0, 0.3, 0.9], size=(len(X), 1)), None)
+
+    def ask(part: slice) -> np.ndarray:
+        found = model.predict_proba(holes[part])
+        return np.hstack(found) if several else found
+
+    together = ask(slice(0, 300))
+    for part in (*(slice(i, i + 1) for i in range(0, 300, 13)), slice(100, 103), slice(9, 250)):
+        assert ask(part).tobytes() == np.ascontiguousarray(together[part]).tobytes()

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_networks import joint, random_network
 from scipy import stats
 
 import bntk
 from bntk.inference import gibbs, likelihood_weighting
-from tests.random_networks import joint, random_network
 
 #: The chance that a right sampler fails in one of the tests below, which have fixed seeds.
 LEVEL = 1e-4

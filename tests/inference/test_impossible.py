@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_networks import joint, random_network
 
 import bntk
 from bntk.errors import DataError, ImpossibleEvidence, ImpossibleRowsWarning
 from bntk.inference import choose
-from tests.random_networks import joint, random_network
 
 Question = Callable[[bntk.BayesianNetwork, list[str], dict[str, Any]], object]
 

@@ -11,6 +11,17 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
+from inference.extended import (
+    Extended,
+    assert_equal,
+    assert_same_log,
+    extended_joint,
+    given,
+    needs_extended,
+    onto,
+    row_likelihood,
+    tiny_network,
+)
 
 import bntk
 from bntk.inference.engines import Evidence
@@ -22,17 +33,6 @@ from bntk.inference.exact.strided_rows import StridedRows
 from bntk.inference.rows import log_joint_rows, log_probability_rows, posterior_rows
 from bntk.learning.em import IncompleteRows
 from bntk.learning.priors import as_prior
-from tests.inference.extended import (
-    Extended,
-    assert_equal,
-    assert_same_log,
-    extended_joint,
-    given,
-    needs_extended,
-    onto,
-    row_likelihood,
-    tiny_network,
-)
 
 few = settings(max_examples=40, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
