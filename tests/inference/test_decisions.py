@@ -210,3 +210,12 @@ def test_a_variable_with_one_state_cannot_vary():
     only = bntk.BayesianNetwork("a", [bntk.CPT(bntk.Variable("a", ["x"]), [1.0])])
     with pytest.raises(NetworkError, match="one state"):
         only.sensitivity("a", "x", table="a", entry="x")
+
+
+def test_the_ends_of_a_sensitivity_are_exact_where_the_evidence_almost_depends_on_the_entry():
+    a, b = bntk.Variable("a", ["x", "y"]), bntk.Variable("b", ["u", "v"])
+    tables = [bntk.CPT(a, [0.5, 0.5]), bntk.CPT(b, [[1e-30, 1 - 1e-30], [1.0, 0.0]], [a])]
+    network = bntk.BayesianNetwork(bntk.DAG(["a", "b"], [("a", "b")]), tables)
+    found = network.sensitivity("a", "x", {"b": "u"}, table="a", entry="x")
+    assert (found(0), found(1)) == (0, 1)  # at 1 the evidence has the probability 1e-30, which a sum would lose
+    assert found(0.5) == pytest.approx(found.posterior, rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -35,6 +36,19 @@ def test_columns_can_be_chosen(path):
     assert read_table(path, variables=[Variable("n", ["1", "2", "3"])]).codes.tolist() == [[2, 0, 1, 2]]
     with pytest.raises(DataError, match="no column 'm'"):
         read_table(path, columns=["m"])
+
+
+def test_damaged_files_are_refused(path, tmp_path):
+    content, rng, refused = path.read_bytes(), np.random.default_rng(0), 0
+    for _ in range(300):
+        place = int(rng.integers(len(content)))
+        damaged = tmp_path / "damaged.parquet"
+        damaged.write_bytes(content[:place] + bytes([int(rng.integers(256))]) + content[place + 1 :])
+        try:
+            read_table(damaged)
+        except (ParseError, DataError):
+            refused += 1
+    assert refused
 
 
 def test_other_files_are_refused(tmp_path):
