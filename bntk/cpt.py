@@ -365,7 +365,7 @@ def check_table_size(child: Variable, parents: Sequence[Variable], limit: int = 
         raise TooLargeError(
             f"{family_text(child, parents)} would have {sizes} = {entries:,} entries "
             f"({entries * 8 / 2**30:,.1f} GiB), over the limit of {limit:,}; give {child.name!r} fewer parents, "
-            "merge states, or raise the limit (max_entries)"
+            "merge states, or raise the limit where you can (max_entries of bntk.fit)"
         )
 
 

@@ -77,7 +77,7 @@ def _refuse(largest: Sequence[str], sizes: Sequence[int], max_entries: int) -> N
     raise TooLargeError(
         f"{together}{' x '.join(largest)}{',' if together else ''} has {max(sizes):,} entries "
         f"({8 * max(sizes):,} bytes); the limit is max_entries = {limit:,}. "
-        "Take fewer variables, count compact tables, or raise max_entries"
+        "Take fewer variables, merge states, or raise the limit where you can (max_entries of Counter.tables)"
     )
 
 
