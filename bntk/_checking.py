@@ -117,7 +117,9 @@ def _range(least: float | None, most: float | None, above: bool = False) -> str:
 
 
 def _written(number: float | None) -> str:
-    return f"{int(number):,}" if number is not None and float(number).is_integer() else f"{number}"
+    if number is None or not float(number).is_integer():
+        return f"{number}"
+    return f"{int(number):,}" if abs(number) < 1e15 else f"{number:g}"
 
 
 def optional_number(name: str, value: Any, least: float = -math.inf) -> float | None:

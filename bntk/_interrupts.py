@@ -13,6 +13,7 @@ user goes on to no other search.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import warnings
@@ -29,6 +30,8 @@ Place = tuple[tuple[CodeType, int], ...]
 
 #: Packages whose calls of an estimator are those of a loop over fits, but for what passes on a single fit.
 LOOPING, PASSING_ON = ("joblib", "sklearn"), ("sklearn.base", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
+
+_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 _raising: ContextVar[bool] = ContextVar("bntk raises interrupts", default=False)
 _outermost: ContextVar[BestSoFar | None] = ContextVar("bntk search that is under way", default=None)
@@ -144,7 +147,7 @@ def _frames() -> list[FrameType]:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return (_module(frame) + ".").startswith("bntk.")
+    return frame.f_code.co_filename.startswith(_HERE)
 
 
 def _module(frame: FrameType) -> str:

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from bntk._checking import Check
 from bntk.classifiers.base import NetworkClassifier
-from bntk.classifiers.parameters import PARAMETERS, optional
 from bntk.learning.scores import Score
 from bntk.learning.search import SelectiveTrees
+from bntk.learning.search.selective_trees import check_weights
 from bntk.learning.space import Space
 from bntk.learning.space import named as spaces
 
@@ -65,7 +65,7 @@ class STAN(NetworkClassifier):
     weights: str | Score | None = None
     candidates: int | None = None
 
-    _checks: ClassVar[Mapping[str, Check]] = {"weights": optional(PARAMETERS["criterion"])}
+    _checks: ClassVar[Mapping[str, Check]] = {"weights": check_weights}
 
     @property
     def search(self) -> SelectiveTrees:

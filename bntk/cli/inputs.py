@@ -174,7 +174,7 @@ def reading(options: Namespace) -> Reading:
 
     if options.numeric not in (None, "auto", *WITHOUT_CLASS):
         raise UsageError(f"--numeric {options.numeric} needs a --target; without one: auto, {', '.join(WITHOUT_CLASS)}")
-    identifiers = getattr(options, "identifiers", "keep") or "drop"
+    identifiers = (options.identifiers or "drop") if hasattr(options, "identifiers") else None  # bntk fit has none
     return Reading(options.numeric or "auto", options.bins or N_BINS, identifiers, _ADVICE)
 
 

@@ -2,8 +2,8 @@
 
 The rule, ``numeric="auto"``: a column of at most ten different whole numbers has these as its states, because such
 numbers are codes of categories or small counts; where rows are so few that it has more numbers than half its rows, only
-if they are 0, 1, 2 ... or 1, 2, 3 ... without gaps. Any other column of numbers is cut into intervals: where the class
-changes (MDL) if rows have a class, else into ``n_bins`` intervals with about the same number of rows.
+if they are two, or 0, 1, 2 ... or 1, 2, 3 ... without gaps. Any other column of numbers is cut into intervals: where
+the class changes (MDL) if rows have a class, else into ``n_bins`` intervals with about the same number of rows.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk import _checking
 from bntk._warnings import warn
-from bntk.data.coding import IDENTIFIERS, left_out
+from bntk.data.coding import IDENTIFIERS, MOST_STATES, left_out
 from bntk.data.columns import check_same_length, code_column, columns_of, n_rows_of, numbers_of
 from bntk.data.cuts import code_columns, learn_cuts
 from bntk.data.table import Table, code_dtype
-from bntk.data.variable import Variable, is_missing
+from bntk.data.variable import Variable, format_states, is_missing
 from bntk.data.weights import checked_weights
 from bntk.errors import ColumnWarning, DataError, did_you_mean
 
@@ -63,20 +64,23 @@ class Reading:
         ``"bernoulli"``, ``"category"``, or for single columns one of these or cut points.
     n_bins : int
         The number of intervals.
-    identifiers : {"drop", "keep"}
-        What becomes of columns that identify rows, of dates, and of columns without a value.
+    identifiers : {"drop", "keep", None}
+        Whether columns that identify rows, dates, and columns without a value are left out, only the latter, or none.
     advice : str
         How to choose something else, for the warning about columns that are cut.
     """
 
     numeric: str | Mapping[str, Any] = "auto"
     n_bins: int = N_BINS
-    identifiers: str = "keep"
+    identifiers: str | None = None
     advice: str = ADVICE
 
     def __post_init__(self) -> None:
-        if self.identifiers not in IDENTIFIERS:
-            raise ValueError(f"identifiers must be 'drop' or 'keep', not {self.identifiers!r}")
+        _checking.whole_number("n_bins", self.n_bins, 1, MOST_STATES)
+        if self.identifiers is not None:
+            _checking.one_of("identifiers", self.identifiers, IDENTIFIERS)
+        if not isinstance(self.numeric, (str, Mapping)):
+            raise _checking.wrong("numeric", f"auto, {', '.join(WITHOUT_CLASS)}, or a mapping of columns", self.numeric)
 
     @property
     def leaves_tables(self) -> bool:
@@ -94,10 +98,10 @@ class Reading:
         ways = {name: way for name, way in ways.items() if name not in empty}
         cuts = cut_points(ways, numbers, weights=own, n_bins=self.n_bins)
         coded = [code_column(name, column) for name, column in columns if name not in cuts]
-        unused = left_out(coded) if self.identifiers == "drop" else []
+        unused = [] if self.identifiers is None else left_out(coded, self.identifiers)
         kept = [column for column in coded if column.name not in unused]
         if not kept and not cuts:
-            raise DataError(f"none of the columns {names} can be used; at least one is needed")
+            raise DataError(f"no column is left to learn from: {format_states(names)}; at least one is needed")
         labels = Table._from_coded(kept, None, "missing") if kept else None
         variables = variables_of(names, labels, cuts)
         self._tell(cuts, numbers)
@@ -107,9 +111,10 @@ class Reading:
 
     def unused(self, data: Any, but: Sequence[str] = ()) -> list[str]:
         """The columns of data that are left out, named in a warning, except some."""
-        if self.identifiers == "keep" or isinstance(data, (Table, np.ndarray)):
+        if self.identifiers is None or isinstance(data, (Table, np.ndarray)):
             return []
-        return left_out([code_column(name, column) for name, column in columns_of(data) if name not in but])
+        coded = [code_column(name, column) for name, column in columns_of(data) if name not in but]
+        return left_out(coded, self.identifiers)
 
     def _tell(self, cuts: Mapping[str, Floats], numbers: Mapping[str, Floats]) -> None:
         """Name the columns that are cut by the rule, for no class tells where to cut them."""
@@ -228,8 +233,8 @@ def _colliding_numbers(name: str, numbers: Floats, column: Any) -> list[int]:
 def has_few_whole(numbers: Floats, weights: Floats | None = None) -> bool:
     """Whether the numbers of a column are states as they are: few, and all of them whole.
 
-    Few are at most :data:`MOST_WHOLE`. More than half as many as there are rows with a number must be a row of numbers
-    from 0 or 1 on: four ages of six people are no categories, but 0, 1, 2 are.
+    Few are at most :data:`MOST_WHOLE`. More than half as many as there are rows with a number must be two, or a row of
+    numbers from 0 or 1 on: four ages of six people are no categories, but 0, 1, 2 are.
 
     >>> has_few_whole(np.array([0.0, 3, np.nan, 3, 0])), has_few_whole(np.array([0.5, 1] * 5))
     (True, False)
@@ -251,8 +256,8 @@ def has_few_whole(numbers: Floats, weights: Floats | None = None) -> bool:
 
 
 def _counts_on(found: Floats) -> bool:
-    """Whether numbers are 0, 1, 2 ... or 1, 2, 3 ... in some order."""
-    return bool(found.min() in (0, 1) and found.max() - found.min() == len(found) - 1)
+    """Whether numbers are two, or 0, 1, 2 ... or 1, 2, 3 ... in some order."""
+    return len(found) <= 2 or bool(found.min() in (0, 1) and found.max() - found.min() == len(found) - 1)
 
 
 def n_different(numbers: Floats) -> int:

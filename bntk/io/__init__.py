@@ -82,6 +82,7 @@ def save(network: BayesianNetwork, path: str | os.PathLike[str], *, force: bool 
     from bntk.io.files import write_text
     from bntk.io.sizes import dumped, tables_of
 
+    _checking.flag("force", force)
     form = format_of(path)
     parts = partial(tables_of, _a_network(network), form.keeps_counts)
     write_text(path, dumped(path, parts, partial(form.dump, network), force))

@@ -207,6 +207,8 @@ def fit_em(
         a_network(start, "start")
     table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights, Reading(numeric, n_bins))
     rule = as_prior(prior).for_variables(table.variables)
+    if not isinstance(data, Counter):
+        rule.check_names(dag.nodes)
     rows = IncompleteRows(dag, table, row_weights, rule, max_entries)
     starts = _starts(rows, start, 1 if rows.is_complete else n_starts, seed)
     best, report = best_climb(rows, starts, rule, max_iter=max_iter, tolerance=tolerance, progress=progress)

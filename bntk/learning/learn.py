@@ -234,7 +234,7 @@ def _counter_and_space(
     """A counter and a space over the same variables in the same order."""
     only = None
     if space is not None:  # which names the columns that are wanted
-        reading = replace(reading, identifiers="keep")
+        reading = replace(reading, identifiers=None)
         only = space.nodes if variables is None and not isinstance(data, Counter) else None
     counter = as_counter(data, variables=variables, weights=weights, only=only, require_rows=True, reading=reading)
     if isinstance(data, Table) and reading.numeric == "auto":

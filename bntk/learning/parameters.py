@@ -96,6 +96,8 @@ def fit(
     reading = Reading(numeric, n_bins)
     counter = as_counter(data, variables=variables, weights=weights, only=dag.nodes, reading=reading)
     rule = as_prior(prior).for_variables(counter.variables)
+    if not isinstance(data, Counter):  # classifiers give one, and a prior for the features of several of them
+        rule.check_names(dag.nodes)
     families = sized_families(dag, counter.variables, max_entries)
     wanted = [*families, *rule.needed(families)]
     counts = counter.tables(map(names_of, wanted), max_entries=max_entries)

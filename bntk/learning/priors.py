@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
-from bntk.data.variable import Variable, cards_of, names_of
+from bntk.data.variable import Variable, cards_of, format_states, names_of
 from bntk.data.weights import LEAST, MOST
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 __all__ = ["BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
 
@@ -80,6 +80,10 @@ class Prior(ABC):
         """The prior of a network with these variables; the same, unless it depends on their numbers of states."""
         return self
 
+    def check_names(self, names: Iterable[str]) -> None:
+        """Refuse a prior that names a variable which is none of these."""
+        return
+
 
 @dataclass(frozen=True)
 class MaximumLikelihood(Prior):
@@ -116,13 +120,15 @@ class Dirichlet(Prior):
             if not isinstance(number, Mapping):
                 _checking.number(name, number, 0)
 
-    def for_variables(self, variables: Sequence[Variable]) -> Dirichlet:
-        """The same; a name that is none of the variables is refused."""
-        names = {*names_of(variables)}
-        unknown = [name for name in self.value if name not in names] if isinstance(self.value, Mapping) else []
+    def check_names(self, names: Iterable[str]) -> None:
+        """Refuse a name that is none of these."""
+        known = [*names]
+        unknown = [name for name in self.value if name not in known] if isinstance(self.value, Mapping) else []
         if unknown:
-            raise UnknownNameError(f"the prior names {unknown[0]!r}, which is none of the variables {sorted(names)}")
-        return self
+            raise UnknownNameError(
+                f"the prior names {unknown[0]!r}{did_you_mean(unknown[0], known)}; the variables are "
+                f"{format_states(known)}"
+            )
 
     def pseudo_count(self, child: Variable, q: int) -> float | NDArray[np.float64]:
         """The pseudo-count of the child's cells."""

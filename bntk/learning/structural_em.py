@@ -200,7 +200,7 @@ def structural_em(
     reading = Reading(numeric, n_bins, identifiers)
     names = _names(data, variables, reading) if space is None else a_space(space).nodes
     space = spaces.dag(names) if space is None else space
-    table, row_weights, hidden = incomplete_table(names, data, variables, weights, replace(reading, identifiers="keep"))
+    table, row_weights, hidden = incomplete_table(names, data, variables, weights, replace(reading, identifiers=None))
     first, rule = _first(space, start, hidden), rule.for_variables(table.variables)
     estimates = as_prior(default_prior(rule) if prior is None else prior).for_variables(table.variables)
     task = _Task(table, row_weights, rule, space, estimates, tolerance, seed)

@@ -338,9 +338,9 @@ def test_one_feature_is_naive_bayes(classifier: Any) -> None:
 
 def test_wrong_options_are_refused_by_name() -> None:
     X, y = {"a": ["x", "y"] * 5}, [0, 1] * 5
-    with pytest.raises(ValueError, match="k is a number of parents"):
+    with pytest.raises(ValueError, match="k must be a whole number from 0, not -1"):
         bntk.KDB(-1).fit(X, y)
-    with pytest.raises(ValueError, match="max_k is a number of parents"):
+    with pytest.raises(ValueError, match="max_k must be a whole number from 0, not -1"):
         bntk.SelectiveKDB(1.5).fit(X, y)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="loss='brier'"):
         bntk.SelectiveKDB(loss="brier").fit(X, y)

@@ -291,11 +291,11 @@ def test_a_score_object_is_used_as_it_is() -> None:
         ({"criterion": "nonsense"}, ValueError, "'nonsense' is not known"),
         ({"criterion": "accuracy", "alpha": 2}, ValueError, "alpha=2 is for criterion='im'"),
         ({"criterion": Accuracy(), "alpha": "auto"}, ValueError, "alpha='auto' is for criterion='im'"),
-        ({"alpha": 0}, ValueError, "alpha of the information measure must be a finite number above 0"),
+        ({"alpha": 0}, ValueError, "alpha of the information measure must be a number above 0"),
         ({"alpha": "best"}, ValueError, "alpha must be a number above 0 or 'auto', not 'best'"),
-        ({"alpha": None}, ValueError, "alpha of the information measure must be a finite number above 0, not None"),
-        ({"alpha": True}, ValueError, "alpha of the information measure must be a finite number above 0, not True"),
-        ({"cv": 1}, ValueError, "folds must be at least 2"),
+        ({"alpha": None}, ValueError, "alpha of the information measure must be a number above 0 .*, not None"),
+        ({"alpha": True}, ValueError, "alpha of the information measure must be a number above 0 .*, not True"),
+        ({"cv": 1}, ValueError, "folds must be a whole number from 2"),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:

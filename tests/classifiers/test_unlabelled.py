@@ -699,7 +699,7 @@ def test_without_labels_the_number_of_classes_is_needed() -> None:
     refused(bntk.NaiveBayes(), frame, np.full(60, np.inf), "Input y contains infinity")
     refused(bntk.NaiveBayes(), frame, [np.inf, np.nan] * 30, "Input y contains infinity")
     for wrong in (0, -1, 2.0, True, "3"):
-        refused(bntk.NaiveBayes(n_classes=wrong), frame, None, "n_classes must be a whole number from 1")
+        refused(bntk.NaiveBayes(n_classes=wrong), frame, None, "n_classes must be None or a whole number from 1")
 
 
 def test_the_number_of_classes_is_not_for_rows_with_labels() -> None:

@@ -231,9 +231,9 @@ def test_bad_weights_are_refused() -> None:
     X, y = small_rows()
     with pytest.raises(ValueError, match="no feature 'e'"):
         bntk.AWNB(weights=dict.fromkeys("abcde", 1.0)).fit(X, y)
-    with pytest.raises(ValueError, match="finite numbers from 0"):
+    with pytest.raises(ValueError, match="numbers from 0 to"):
         bntk.AWNB(weights=[1, 1, 1, -1]).fit(X, y)
-    with pytest.raises(ValueError, match="at least one tree"):
+    with pytest.raises(ValueError, match="n_trees must be"):
         bntk.AWNB(n_trees=0).fit(X, y)
 
 
@@ -389,7 +389,7 @@ def test_the_estimator_says_what_becomes_of_unseen_states() -> None:
         (bntk.AWNB(bntk.AWNB()), TypeError, "weights of its own"),
         (bntk.AWNB(bntk.TAN(), prior=2), ValueError, r"prior=2 is not for AWNB with an estimator; .* TAN\(prior=2\)"),
         (bntk.AWNB(bntk.TAN(), class_prior=[0.2, 0.3, 0.5]), ValueError, "class_prior=.* is not for AWNB"),
-        (bntk.AWNB(bntk.TAN(), n_trees=0), ValueError, "at least one tree"),
+        (bntk.AWNB(bntk.TAN(), n_trees=0), ValueError, "n_trees must be"),
     ],
 )
 def test_estimators_that_cannot_be_weighted_are_refused(model: Any, error: type[Exception], message: str) -> None:
@@ -502,7 +502,7 @@ def test_wanbia_refuses_what_it_cannot_do() -> None:
         bntk.WANBIA(prior="mle").fit(X.assign(a=y.astype(str)), y)
     with pytest.raises(ValueError, match="least and the greatest"):
         bntk.WANBIA(bounds=(1, 0)).fit(X, y)
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="must be a number from 0"):
         bntk.WANBIA(regularization=-1).fit(X, y)
 
 

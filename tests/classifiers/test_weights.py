@@ -23,7 +23,7 @@ from bntk.learning.counts import TableCounter
 
 SHUFFLED = StratifiedKFold(3, shuffle=True, random_state=0)
 # Where cells are missing, sums of families are said to be misled; that is not what is tested here.
-pytestmark = pytest.mark.filterwarnings("ignore:.*have missing values:bntk.errors.BntkWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bntk.errors.MissingValuesWarning")
 ONE = [cls() for cls in CLASSIFIERS.load().values()]
 SEVERAL = [cls() for cls in MULTI_CLASSIFIERS.load().values()]
 ONE_MORE = [

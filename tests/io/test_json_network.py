@@ -75,8 +75,8 @@ def test_what_json_cannot_hold_is_refused():
     with pytest.raises(DataError, match="of type frozenset"):
         dump(BayesianNetwork.from_cpts([CPT.uniform(Variable("a", [frozenset("x"), "b"]))]))
 
-    class Mine:
-        def alpha(self, child, q):
+    class Mine(bntk.priors.Prior):
+        def pseudo_count(self, child, q):
             return 1.0
 
     network = bntk.datasets.asia()

@@ -173,8 +173,8 @@ def test_priors_by_variable_and_by_state():
     [
         ("bdeu", "prior='bdeu' is not known"),
         (True, "not known"),
-        (-1, "must be finite numbers from 0"),
-        (float("nan"), "must be finite numbers from 0"),
+        (-1, "must be a number from 0"),
+        (float("nan"), "must be a number from 0"),
         ({"a": [1, 2, 3]}, r"the prior of 'a' has shape \(3,\)"),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_loop_over_searches_ends() -> None:
 @pytest.fixture
 def csv(tmp_path: Path) -> Path:
     """Rows on which a search takes long."""
-    rows = bntk.datasets.random_network(20, max_parents=3, seed=1).sample(20_000, seed=1)
+    rows = bntk.datasets.random_network(20, max_parents=3, seed=1).sample(50_000, seed=1)
     rows.to_pandas().to_csv(tmp_path / "rows.csv", index=False)
     return tmp_path / "rows.csv"
 
@@ -114,7 +114,7 @@ def test_learn_saves_the_best_so_far_and_says_so(csv: Path) -> None:
     found = csv.parent / "found.json"
     target = csv.read_text().split(",", 1)[0]
     words = ["learn", str(csv), "--target", target, "--model", "ban", "--score", "loo", "-o", str(found)]
-    code, _, err = interrupted(command(words), 5.0)
+    code, _, err = interrupted(command(words), 4.0)
     if code == 130:  # the machine is so busy that it had not begun
         assert (err, found.exists()) == ("bntk: interrupted\n", False)
         return

@@ -145,7 +145,7 @@ def test_progress_and_wrong_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     table = bntk.datasets.sprinkler().sample(50, seed=0)
     bootstrap_strengths(table, n=2, progress=True)
     assert "bootstrap" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="at least 1, not 0"):
+    with pytest.raises(ValueError, match="a whole number from 1, not 0"):
         bootstrap_strengths(table, n=0)
     with pytest.raises(ValueError, match="at least one"):
         ArcStrengths.of([])

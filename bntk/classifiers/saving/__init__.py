@@ -13,6 +13,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from bntk import _checking
 from bntk.classifiers.base import RowReader
 from bntk.classifiers.saving.reading import Reader
 from bntk.classifiers.saving.writing import Writer, numbers_of
@@ -64,6 +65,7 @@ def read_classifier(document: dict[str, Any], source: str = "") -> RowReader:
 
 def save(classifier: RowReader, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write a fitted classifier to a file, ``.json`` or ``.json.gz``; see :meth:`RowReader.save`."""
+    _checking.flag("force", force)
     name = os.fspath(path)
     if not name.lower().endswith((".json", ".json.gz")):
         raise DataError(f"{name}: a classifier is written as .json or .json.gz; give the file one of these endings")

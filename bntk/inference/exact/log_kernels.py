@@ -9,8 +9,8 @@ found that something may be lost. All arrays are trusted.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bntk._kernels import njit
 from bntk.inference.exact.pass_kernels import INWARD, Sources, bind, read_tables, trace_back
 from bntk.inference.exact.vector_kernels import INNER
 

@@ -102,14 +102,12 @@ def sum_row(i, families, seeds, target, budget, block, room, out):
     for k in range(seeds.size):
         if block.state[seeds[k], row] != MISSING or room.ints[SEEN, seeds[k]] == i:
             continue
-        for c in range(K):
-            product[c] = 1.0
         done, _ = sum_component(row, i, seeds[k], families, target, budget, block.state, block.live, room)
         if done == TOO_LARGE:
             return False
-        top = 0.0
+        top = 0.0  # what the component left is behind the product over components, which is not used here
         for c in range(K):
-            top = max(top, product[c])
+            top = max(top, product[K + c])
         for c in range(K):
-            out[c, i] += math.log(max(product[c] / max(top, LEAST), LEAST))
+            out[c, i] += math.log(max(product[K + c] / max(top, LEAST), LEAST))
     return True

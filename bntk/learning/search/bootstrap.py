@@ -227,7 +227,7 @@ def bootstrap_strengths(
     n, seed = _checking.whole_number("n", n, 1, _checking.MOST), _checking.whole_number("seed", seed, least=0)
     _checking.flag("cpdag", cpdag)
     _checking.flag("progress", progress)
-    reading = Reading(numeric, n_bins, identifiers if space is None else "keep")
+    reading = Reading(numeric, n_bins, identifiers if space is None else None)
     table = as_table(data, variables=variables, require_rows=True, reading=reading)
     resamples: Iterable[NDArray[np.float64]] = (row_weights(table.n_rows, seed, k) for k in range(n))
     shown = progress_bar(progress, resamples, total=n, desc="bootstrap")

@@ -57,6 +57,12 @@ MOST_ROUNDS = 8
 MOST_CHECKED = 1024
 
 
+def check_weights(name: str, weights: str | Score | None) -> None:
+    """Refuse what is neither ``"mi"`` or ``"score"`` nor a score."""
+    if weights is not None and not (isinstance(weights, str) and weights in ("mi", "score")):
+        by_name(weights, name)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SelectiveTrees(StepwiseSearch):
     """Selective trees: add arcs from the class one by one, each with the best tree for them, while the score rises.
@@ -127,8 +133,7 @@ class SelectiveTrees(StepwiseSearch):
     def __post_init__(self) -> None:
         super().__post_init__()
         _checking.optional_whole_number("candidates", self.candidates, least=1)
-        if self.weights is not None:
-            by_name(self.weights, "weights")
+        check_weights("weights", self.weights)
 
     def _begin(self, evaluator: Evaluator, space: Space, start: DAG | None) -> Path:
         if start is not None:
