@@ -26,6 +26,9 @@ WAYS = "a way to treat numbers such as 'mdl', cut points, or a mapping of column
 
 
 def _prior(name: str, value: Any) -> None:
+    if isinstance(value, Mapping):
+        expected = 'a number, "mle", "backoff" or a Prior (for numbers by variable bntk.priors.Dirichlet({...}))'
+        raise _checking.wrong(name, expected, value)
     as_prior(value)
 
 

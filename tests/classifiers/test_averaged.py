@@ -508,7 +508,7 @@ def test_unknown_options_are_refused():
     X, y = random_rows(53)
     with pytest.raises(ValueError, match="weights must be None or 'mi', not 'gain'"):
         AODE(weights="gain").fit(X, y)
-    with pytest.raises(ValueError, match="count='row' is not known"):
+    with pytest.raises(ValueError, match="count must be 'state' or 'class', not 'row'"):
         AODE(count="row").fit(X, y)
     with pytest.raises(ValueError, match="m=-1 must be a number of rows"):
         AODE(m=-1).fit(X, y)

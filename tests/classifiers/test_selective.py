@@ -584,7 +584,7 @@ def test_what_is_refused() -> None:
         found_by(SelectiveTrees(weights="score"), "stan", table, LOO("v0"))
     with pytest.raises(ValueError, match="weights='loo' is no score that is a sum over families"):
         found_by(SelectiveTrees(weights="loo"), "stan", table, BIC())
-    with pytest.raises(ValueError, match="candidates is how many features are tried"):
+    with pytest.raises(ValueError, match="candidates must be None or a whole number from 1"):
         SelectiveTrees(candidates=0)
     with pytest.raises(ValueError, match="leave out start"):
         learn_structure(table, "bic", space_of("stan", table), SelectiveTrees(), start=bntk.DAG(table.names))

@@ -58,7 +58,7 @@ NAMED = [
     (lambda: bntk.NaiveBayes(random_state=-1).fit(X, Y), "random_state must be a whole number from 0"),
     (lambda: bntk.ClassifierChain(estimator=3).fit(X, FRAME[["rain", "wet"]]), "estimator must be a classifier"),
     (lambda: bntk.fit(3, ROWS), 'dag must be a DAG, or a string such as "A -> B", not 3'),
-    (lambda: bntk.fit(NETWORK.dag, ROWS, {"rian": 1.0}), "the prior names 'rian', which is none of the variables"),
+    (lambda: bntk.fit(NETWORK.dag, ROWS, {"rian": 1.0}), "the prior names 'rian'; did you mean 'rain'"),
     (lambda: bntk.learn(ROWS, seed="x"), "seed must be a whole number from 0, not 'x'"),
 ]
 
