@@ -139,9 +139,22 @@ def predicted(made: Any, X: Any) -> list[np.ndarray]:
     return list(found) if isinstance(found, list) else [found]
 
 
+class TextForNumbersError(Exception):
+    """New text in a column of numbers, which is refused."""
+
+
+def _predicted(made: Any, X: Any) -> list[np.ndarray]:
+    try:
+        return predicted(made, X)
+    except DataError as error:
+        if "held numbers when" in str(error):
+            raise TextForNumbersError from error
+        raise
+
+
 def probabilities(case: Case, made: Any, new: Any, y: Any) -> list[np.ndarray] | None:
     """What is predicted for some rows, if it makes sense."""
-    found = case.answer("predict_proba", lambda: predicted(made, new))
+    found = case.answer("predict_proba", lambda: _predicted(made, new), TextForNumbersError)
     if found is None:
         return None
     columns = [y] if isinstance(y, pd.Series) else [y[name] for name in y]
@@ -219,7 +232,10 @@ def in_others(
     if not all(value is None or isinstance(value, str) for name in X for value in [*X[name], *new[name]]):
         return
     fit_on = in_containers({name: [*X[name]] for name in X})
-    for what, rows in in_containers({name: [*new[name]] for name in new}).items():
+    if any(weight == 0 for weight in told.get("sample_weight", ())):
+        del fit_on["categories"]  # which declare states that only rows of weight 0 have
+    new_in = in_containers({name: [*new[name]] for name in new})
+    for what, rows in ((what, rows) for what, rows in new_in.items() if what in fit_on):
         again = case.answer(
             f"fit on {what}", lambda what=what: type(made)(**made.get_params(deep=False)).fit(fit_on[what], y, **told)
         )

@@ -343,7 +343,7 @@ ADVICE = 'identifiers="keep" uses them as they are'
 def _reason(column: CodedColumn, drop: bool, weights: np.ndarray | None) -> str | None:
     """Why a column is left out; the rows are looked at only where it has many labels."""
     labels = [label for label in column.labels if not is_missing(label)]
-    if not labels:
+    if not labels or (len(labels) < len(column.labels) and not has_states(column, seen=not column.declared)):
         return EMPTY
     if not drop or all(isinstance(label, (int, float, np.number)) for label in labels):
         return None  # numbers and truth values

@@ -177,7 +177,10 @@ def _read_parquet(request: Request) -> Iterable[CodedColumn]:
             unpacking.check(n_rows * len(wanted) * _BYTES_A_CELL, f"{n_rows:,} rows of {len(wanted):,} columns have")
             table = file.read(columns=wanted)
         table.validate(full=True)  # a damaged file may have codes of labels that it has not
-    except (pa.ArrowException, OSError, IndexError) as error:
+    except (pa.ArrowException, OSError, IndexError, UnicodeDecodeError) as error:
         raise ParseError(f"not a Parquet file that can be read: {error}", source=str(request.path)) from error
     plain = set(texts)
-    return [code_arrow(name, table.column(name), declared=name not in plain) for name in wanted]
+    try:
+        return [code_arrow(name, table.column(name), declared=name not in plain) for name in wanted]
+    except UnicodeDecodeError as error:
+        raise ParseError(f"a label is not UTF-8 text: {error}", source=str(request.path)) from error

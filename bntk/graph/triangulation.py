@@ -283,7 +283,7 @@ def triangulate(graph: UndirectedGraph, order: Iterable[str]) -> UndirectedGraph
     Examples
     --------
     >>> square = UndirectedGraph(list("ABCD"), [("A", "B"), ("B", "C"), ("C", "D"), ("D", "A")])
-    >>> set(triangulate(square, "ABCD").edges) - set(square.edges)
+    >>> set(triangulate(square, list("ABCD")).edges) - set(square.edges)
     {('B', 'D')}
     """
     sequence = _checked_order(graph, order)

@@ -63,6 +63,8 @@ LANE_ENTRIES = 1 << 17
 #: What eliminating the missing values of a row may cost, in nanoseconds or so, before a junction tree is considered;
 #: what it may cost at most; and the number of rows for which compiling a junction tree pays.
 QUICK, MOST, FEW_ROWS = 1 << 11, 1 << 18, 256
+#: A junction tree of so many variables is compiled in milliseconds.
+QUICKLY_COMPILED = 100
 #: What all posteriors of a row cost in a junction tree, beside its probability; what one cell alone costs, in ns or so.
 BOTH_WAYS, ONE_CELL = 3, 600
 #: Families with zeros are looked up in a table with a state for missing values, if it has at most so many entries.
@@ -303,14 +305,21 @@ def second_budget(n_left: int, tree_cost: int | None) -> int | None:
     return budget if n_left and budget > QUICK else None
 
 
-def compares_with_tree(n_left: int) -> bool:
-    """Whether compiling a junction tree pays for so many rows, to compare with its cost."""
-    return n_left >= FEW_ROWS
+def compares_with_tree(n_left: int, n_variables: int) -> bool:
+    """Whether compiling a junction tree pays for so many rows, to compare with its cost.
+
+    In all but large networks it is compared for any number of rows, so that the last bits of a row's answer do not
+    depend on how many others there are.
+    """
+    return n_left > 0 and (n_variables <= QUICKLY_COMPILED or n_left >= FEW_ROWS)
 
 
-def serves_rows(n_rows: int, entries: int) -> bool:
-    """Whether few rows are answered by the program of the whole network, rather than compiling one for a part."""
-    return n_rows < FEW_ROWS and whole_network_serves(entries)
+def serves_rows(entries: int) -> bool:
+    """Whether rows are answered by the program of the whole network, rather than by one for what they depend on.
+
+    It depends on the network alone, so that the last bits of a row's answer do not depend on the rows beside it.
+    """
+    return whole_network_serves(entries)
 
 
 def all_marginals_at_once(n_rows: int, n_missing: int, tree_cost: int) -> bool:

@@ -48,7 +48,8 @@ def value_of_information(
         conditional = _also(conditioned, goal, int(state))
         for i, name in enumerate(names):
             position = network.dag.index(name)
-            gains[i] += prior[state] * divergence(conditional.marginal(position), posterior.marginal(position))
+            own, all_states = conditional.marginal(position), posterior.marginal(position)
+            gains[i] += prior[state] * divergence(own, all_states, float(prior[state]))
     entropy = -float(prior[prior > 0] @ np.log(prior[prior > 0]))
     columns = {"information": gains, "share": gains / entropy if entropy > 1e-12 else np.zeros(len(gains))}
     return _sorted(pd.DataFrame(columns, index=pd.Index(names, name="variable")), "information")
@@ -71,14 +72,21 @@ def relevant_findings(conditioned: ConditionedNetwork, target: str, given: Mappi
     return _sorted(frame, "divergence")
 
 
-def divergence(p: Floats, q: Floats) -> float:
-    """The Kullback-Leibler divergence of p from q, in nats; never below zero."""
+def divergence(p: Floats, q: Floats, share: float = 0.0) -> float:
+    """The Kullback-Leibler divergence of p from q, in nats; never below zero.
+
+    ``share`` is the least part of q that p is known to be: q >= share * p, also where q is too small for a float.
+    """
     used = p > 0
     with np.errstate(divide="ignore"):
-        return max(0.0, float(p[used] @ (np.log(p[used]) - np.log(q[used]))))
+        log_p, log_q, log_share = np.log(p[used]), np.log(q[used]), np.log(share)
+    return max(0.0, float(p[used] @ (log_p - np.maximum(log_q, log_share + log_p))))
 
 
 # ---- which numbers matter ------------------------------------------------------------------------------------------
+
+#: The logarithm of the largest float, or nearly.
+MOST_LOG = 700.0
 
 
 @dataclass(frozen=True)
@@ -169,12 +177,18 @@ def sensitivity(
         changed = program.with_factors(tables).calibrate(findings.vectors, conditioned.options.max_entries)
         if changed.log_z == -math.inf:
             return 0.0, 0.0
-        ratio = math.exp(changed.log_z - now.log_z)
+        log_ratio = changed.log_z - now.log_z
+        if log_ratio > MOST_LOG:
+            raise NetworkError(
+                f"with {entry!r} of {table!r} at 0 or 1 the findings are exp({log_ratio:.0f}) times as probable as "
+                "now, which no float holds"
+            )
+        ratio = math.exp(log_ratio)
         return ratio * float(changed.marginal(goal)[code]), ratio
 
     (b, d), (top, whole) = run(_covaried(present, position, 0.0)), run(_covaried(present, position, 1.0))
     a, c, x = top - b, whole - d, float(present[position])
-    slope = (top * d - b * whole) / ((1 - x) * d + x * whole) ** 2
+    slope = top * d - b * whole  # over (c x + d)^2, which is 1 at the present value
     return Sensitivity(a, b, c, d, x, float(now.marginal(goal)[code]), slope, ((b, d), (top, whole)))
 
 

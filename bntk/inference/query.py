@@ -317,6 +317,7 @@ def _fitted(conditioned: ConditionedNetwork, wanted: dict[int, Floats], texts: d
     old one (in relative entropy) with these marginals.
     """
     network, findings = conditioned.network, conditioned.findings
+    logs = {v: np.zeros(belief.size) for v, belief in wanted.items()}  # of likelihoods, whose ratios may be any
     vectors = {v: np.ones(belief.size) for v, belief in wanted.items()}
     gap = 0.0
     for _ in range(MOST_ROUNDS):
@@ -326,8 +327,10 @@ def _fitted(conditioned: ConditionedNetwork, wanted: dict[int, Floats], texts: d
             current = conditioned.with_findings(present).posterior().marginal(v)
             _refuse_lost_states(network, v, belief, current)
             gap = max(gap, float(np.abs(current - belief).max()))
-            ratio = np.divide(belief, current, out=np.zeros_like(belief), where=current > 0)
-            vectors[v] = vectors[v] * ratio / (vectors[v] * ratio).max()
+            with np.errstate(divide="ignore"):
+                logs[v] = np.where(current > 0, logs[v] + np.log(belief) - np.log(np.maximum(current, 5e-324)), -np.inf)
+            logs[v] -= logs[v].max()
+            vectors[v] = np.exp(logs[v])
         if gap <= BELIEF_TOLERANCE:
             return vectors
     names = [network.names[v] for v in wanted]

@@ -103,9 +103,10 @@ def log_probability_rows(network: BayesianNetwork, codes: Codes, options: Option
         if _is_refused(network, options):
             out[too_large] = _approximate(network, rest, options)[1]
         else:
-            seen = [v for v, cpt in enumerate(network.cpts) if (rest[v] != cpt.child.n_states).any()]
-            # Variables that no row shows, nor any of their descendants, sum to one and are left out.
-            targets = None if len(seen) == len(network.cpts) else seen
+            targets = None
+            if not choose.serves_rows(whole_entries(network)):
+                # Variables that no row shows, nor any of their descendants, sum to one and are left out.
+                targets = [v for v, cpt in enumerate(network.cpts) if (rest[v] != cpt.child.n_states).any()]
             program = compile_network(network, targets=targets, max_entries=options.max_entries)
             out[too_large] = program.log_z_rows(rest)
     return out
@@ -150,7 +151,7 @@ def _without(network: BayesianNetwork, codes: Codes, variables: Sequence[int]) -
 
 def _row_program(network: BayesianNetwork, codes: Codes, targets: Sequence[int], max_entries: int) -> Program:
     """A program with the tables that the posterior of the targets can depend on in any of the rows."""
-    if choose.serves_rows(codes.shape[1], whole_entries(network)):
+    if choose.serves_rows(whole_entries(network)):
         return compile_network(network, max_entries=max_entries)
     seen = [column != cpt.child.n_states for column, cpt in zip(codes, network.cpts, strict=True)]
     always: list[int] = []

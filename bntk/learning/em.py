@@ -351,7 +351,7 @@ class IncompleteRows:
         families = families_around(flat_families(self.scopes, cards), dag.topological_indices, ones)
         quick = ExpectedCounts(families, codes, weights, choose.first_budget())
         n_left = int(np.count_nonzero(quick.too_large))
-        budget = second_budget(n_left, lambda: self._compiled().plan.total_entries)
+        budget = second_budget(n_left, lambda: self._compiled().plan.total_entries, len(cards))
         return quick if budget is None else ExpectedCounts(families, codes, weights, budget)
 
     def _compiled(self) -> Program:

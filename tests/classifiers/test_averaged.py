@@ -510,7 +510,7 @@ def test_unknown_options_are_refused():
         AODE(weights="gain").fit(X, y)
     with pytest.raises(ValueError, match="count must be 'state' or 'class', not 'row'"):
         AODE(count="row").fit(X, y)
-    with pytest.raises(ValueError, match="m=-1 must be a number of rows"):
+    with pytest.raises(ValueError, match="m must be a number from 0, not -1"):
         AODE(m=-1).fit(X, y)
     with pytest.raises(ValueError, match="class_prior must be 3 probabilities"):
         AODE(class_prior=[0.5, 0.5]).fit(X, y)

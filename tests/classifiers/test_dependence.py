@@ -342,7 +342,7 @@ def test_wrong_options_are_refused_by_name() -> None:
         bntk.KDB(-1).fit(X, y)
     with pytest.raises(ValueError, match="max_k must be a whole number from 0"):
         bntk.SelectiveKDB(1.5).fit(X, y)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="loss='brier'"):
+    with pytest.raises(ValueError, match="loss must be 'rmse'"):
         bntk.SelectiveKDB(loss="brier").fit(X, y)
     with pytest.raises(ValueError, match="search='sideways'"):
         bntk.KDB(search="sideways").fit(X, y)

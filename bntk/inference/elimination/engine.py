@@ -49,16 +49,16 @@ def _within_budget(network: BayesianNetwork, codes: Codes, target: int | None, n
     """The rows that cost little at once; of the others those that a junction tree would not answer faster."""
     answer = _scores(network, codes, target, choose.first_budget(), normalise)
     left = np.flatnonzero(answer.too_large)
-    budget = second_budget(left.size, lambda: whole_entries(network))
+    budget = second_budget(left.size, lambda: whole_entries(network), len(network.cpts))
     if budget is not None:
         again = _scores(network, np.take(codes, left, axis=1), target, budget, normalise)
         answer.values[left], answer.too_large[left] = again
     return answer
 
 
-def second_budget(n_left: int, tree_cost: Callable[[], int]) -> int | None:
+def second_budget(n_left: int, tree_cost: Callable[[], int], n_variables: int) -> int | None:
     """What the rows that are left may cost; the cost in a junction tree is found out if there are many of them."""
-    return choose.second_budget(n_left, tree_cost() if choose.compares_with_tree(n_left) else None)
+    return choose.second_budget(n_left, tree_cost() if choose.compares_with_tree(n_left, n_variables) else None)
 
 
 def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: int, normalise: bool) -> Answer:

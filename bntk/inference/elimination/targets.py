@@ -196,11 +196,14 @@ class TargetPosterior:
         plan = self.plan(opened, together)
         if together:
             refuse_joint_table(plan.choice, len(self.targets), math.prod(self.cards))
-        size = max(1, ENTRIES_AT_ONCE // (plan.entries * len(self.log_weights))) if plan.exact else ROWS_AT_ONCE
+        size = max(2, ENTRIES_AT_ONCE // (plan.entries * len(self.log_weights))) if plan.exact else ROWS_AT_ONCE
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = rows[first : first + ROWS_AT_ONCE]
+            # Numpy adds up one row in another order than several, so that no row is alone: it has itself beside it, or
+            # the last one of the part before.
+            some = np.repeat(some, 2) if len(some) == 1 else some
             tables = self._reduction.tables(codes[:, some], opened)
-            parts = [slice(start, start + size) for start in range(0, len(some), size)]
+            parts = [slice(min(start, len(some) - 2), start + size) for start in range(0, len(some), size)]
             run_parallel(partial(self._work_on, work, plan, some, tables), parts)
 
     def _work_on(self, work: Work, plan: TargetPlan, rows: Rows, tables: OpenTables, part: slice) -> None:

@@ -59,7 +59,7 @@ class ForwardJoining(StepwiseSearch):
     >>> import bntk
     >>> from bntk.learning.learn import learn_structure
     >>> rows = {"a": [0, 0, 1, 1] * 10, "b": [0, 1, 0, 1] * 10, "c": [0, 1] * 20, "xor": [0, 1, 1, 0] * 10}
-    >>> space = bntk.spaces.augmented("abc", "xor", "dag", "discard")
+    >>> space = bntk.spaces.augmented(list("abc"), "xor", "dag", "discard")
     >>> search = ForwardJoining(epsilon=0)
     >>> found = learn_structure(rows, bntk.scores.LOO("xor"), space, search, start="xor -> a; b; c")
     >>> [step.what for step in found.trace][:2]

@@ -1,0 +1,72 @@
+"""The rule for columns of numbers, ``numeric="auto"``, beside ``"mdl"``, on UCI sets as pandas reads them.
+
+python -m benchmarks.numbers UCI [--sets monk1 ...] [--jobs 2]
+
+UCI holds ``INDEX.csv`` and ``NAME.csv.gz`` (the class last). Sets with a nominal class, 100 to 5,000 rows and a column
+that the two ways read differently: at most ten different whole numbers. Five stratified folds, the same for both; mean
+accuracy and log loss. What came out is in docs/numbers.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import bntk
+from bntk.data.numbers import columns_of_numbers, has_few_whole
+from bntk.evaluation import compare
+
+CLASSIFIERS: dict[str, Any] = {
+    "NaiveBayes": bntk.NaiveBayes, "TAN": bntk.TAN, "AODE": bntk.AODE, "SelectiveKDB": bntk.SelectiveKDB,
+}  # fmt: skip
+
+
+def read(folder: Path, name: str) -> tuple[pd.DataFrame, pd.Series]:
+    """The features and the class of a set, with the types that pandas guesses."""
+    rows = pd.read_csv(folder / f"{name}.csv.gz", na_values="?")
+    rows.columns = rows.columns.astype(str)
+    y = rows.iloc[:, -1].astype(str)
+    often = y.map(y.value_counts()) >= 5
+    return rows.iloc[:, :-1][often].reset_index(drop=True), y[often].reset_index(drop=True)
+
+
+def concerned(folder: Path) -> list[str]:
+    """The sets on which the two ways differ."""
+    index = pd.read_csv(folder / "INDEX.csv")
+    index = index[(index["target"] == "nominal") & index["rows"].between(100, 5000)]
+    return [
+        name
+        for name in index["name"]
+        if any(has_few_whole(own) for own in columns_of_numbers([*read(folder, name)[0].items()]).values())
+    ]
+
+
+def main() -> None:
+    """Compare, and print a Markdown table of means over the sets."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("uci", type=Path)
+    parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    sets = options.sets or concerned(options.uci)
+    estimators = {f"{name} {way}": kind(numeric=way) for name, kind in CLASSIFIERS.items() for way in ("auto", "mdl")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # columns without a value in a fold, states that only test rows have
+        found = compare(
+            estimators, {name: read(options.uci, name) for name in sets}, cv=5, scoring=["accuracy", "log_loss"],
+            n_jobs=options.jobs, progress=True,
+        )  # fmt: skip
+    accuracy, loss = found.by("accuracy").mean(), found.by("log_loss").mean()
+    print(f"\n{len(sets)} sets: {', '.join(sets)}\n")
+    print("| classifier | accuracy, auto | mdl | log loss, auto | mdl |\n| --- | --- | --- | --- | --- |")
+    for name in CLASSIFIERS:
+        numbers = [of[f"{name} {way}"] for of in (accuracy, loss) for way in ("auto", "mdl")]
+        print(f"| {name} | {100 * numbers[0]:.1f} | {100 * numbers[1]:.1f} | {numbers[2]:.3f} | {numbers[3]:.3f} |")
+
+
+if __name__ == "__main__":
+    main()
