@@ -102,20 +102,22 @@ def imputed(
 
 
 def alone(case: Case, network: bntk.BayesianNetwork, table: bntk.Table, codes: np.ndarray) -> None:
-    """A row alone, and among others, gives the same bits."""
+    """A row alone, and among others, gives the same bits, in small networks."""
     chosen = sorted({int(case.rng.integers(codes.shape[1])) for _ in range(3)})
     names = list(network.names)
     together = case.answer("posterior", lambda: network.posterior(table, names))
     logs = case.answer("row_log_likelihood", lambda: network.row_log_likelihood(table))
     filled = case.answer("impute", lambda: network.impute(table))
+    # Programs for parts of a network, which large ones have, depend on the variables that any of the rows has.
+    equal = case.close if "a program for each query" in case.notes["route"] else case.same
     for i in chosen:
         one = bntk.Table.from_codes(codes[:, [i]], network.variables)
         if together is not None:
             single = network.posterior(one, names)
             for name in names:
-                case.same("a row alone: posterior", single[name].to_numpy()[0], together[name].to_numpy()[i])
+                equal("a row alone: posterior", single[name].to_numpy()[0], together[name].to_numpy()[i])
         if logs is not None:
-            case.same("a row alone: row_log_likelihood", network.row_log_likelihood(one)[0], logs[i])
+            equal("a row alone: row_log_likelihood", network.row_log_likelihood(one)[0], logs[i])
         if filled is not None:
             case.same("a row alone: impute", network.impute(one).codes[:, 0], filled.codes[:, i])
 
