@@ -125,10 +125,11 @@ class LabelPowerset(ComposedClassifier):
 
     def _probabilities(self, inputs: Inputs) -> list[Floats]:
         seen = np.exp(self._link.log_proba(inputs, NOTHING))
-        return [
-            np.column_stack([seen[:, self.combinations_[:, j] == k].sum(axis=1) for k in range(r)])
-            for j, r in enumerate(self.labels_.cards)
-        ]
+        found = [np.zeros((inputs.n_rows, card)) for card in self.labels_.cards]
+        for column, combination in zip(seen.T, self.combinations_, strict=True):  # in the same order for every row
+            for table, label in zip(found, combination, strict=True):
+                table[:, label] += column
+        return found
 
     def _joint(self, inputs: Inputs) -> Floats:
         cards = self.labels_.cards
