@@ -60,7 +60,7 @@ def main() -> None:
             estimators, {name: read(options.uci, name) for name in sets}, cv=5, scoring=["accuracy", "log_loss"],
             n_jobs=options.jobs, progress=True,
         )  # fmt: skip
-    accuracy, loss = found.by("accuracy").mean(), found.by("log_loss").mean()
+    accuracy, loss = found.by("accuracy").means.mean(), found.by("log_loss").means.mean()
     print(f"\n{len(sets)} sets: {', '.join(sets)}\n")
     print("| classifier | accuracy, auto | mdl | log loss, auto | mdl |\n| --- | --- | --- | --- | --- |")
     for name in CLASSIFIERS:
