@@ -98,7 +98,7 @@ def print_table(truth: BayesianNetwork, learned: BayesianNetwork) -> None:
     true = truth.cpt("dysp")
     if set(learned.dag.parents("dysp")) != {p.name for p in true.parents}:
         return
-    print(f"\n{true}, learned and true (shortness of breath given bronchitis, and cancer or tuberculosis):\n")
+    print(f"\n{true.heading}, learned and true (shortness of breath given bronchitis, and cancer or tuberculosis):\n")
     table = true.to_frame().rename(columns={"p": "true"})
     values = learned.cpt("dysp").reorder([p.name for p in true.parents]).values
     table.insert(len(table.columns) - 1, "learned", values.ravel().round(3))
