@@ -543,6 +543,7 @@ class BayesClassifier(RowReader):
         Parameters
         ----------
         X : data of one row
+            Also a row of a data frame, ``frame.iloc[i]``.
         of, against : labels, optional
             By default the most probable class against the next.
 

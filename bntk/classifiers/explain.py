@@ -36,10 +36,12 @@ def explain_row(classifier: BayesClassifier, X: Any, of: Any = None, against: An
     """The log odds of one row, taken apart; see :meth:`BayesClassifier.explain`."""
     import pandas as pd
 
+    if isinstance(X, pd.Series):  # frame.iloc[i]: a row of a data frame, whose index has the names of columns
+        X = X.to_frame().T.infer_objects()
     with using_threads(classifier.n_jobs):
         rows = classifier._read(X)
         if rows.table.n_rows != 1:
-            raise DataError(f"one row is explained at a time; X has {rows.table.n_rows} rows: give X.iloc[[i]]")
+            raise DataError(f"one row is explained at a time; X has {rows.table.n_rows} rows: give X.iloc[i]")
         total = (classifier._log_scores(rows.table) + classifier._log_densities(rows))[0]
         of_code, against_code = _two_classes(classifier, total, of, against)
         if isinstance(classifier, NetworkClassifier) and classifier._is_additive:

@@ -92,3 +92,16 @@ def test_missing_values_go_to_one_row_for_what_is_around_them(rows):
         told = model.explain(row, of="yes", against="no")
         assert name not in told.index
         assert told["log_odds"].sum() == pytest.approx(odds(model, row), abs=1e-9)
+
+
+def test_a_row_of_a_data_frame_is_explained_as_the_frame_of_that_row():
+    """``frame.iloc[i]`` has the type object where columns differ; numbers and missing cells stay what they are."""
+    generator = np.random.default_rng(4)
+    frame = pd.DataFrame({"a": generator.integers(0, 50, 200), "b": generator.choice(["x", "y"], 200), "c": 1.5})
+    frame.loc[::7, "b"] = None
+    y = np.where(frame["a"] > 25, "high", "low")
+    model = bntk.TAN().fit(frame, y)
+    for i in (0, 1):
+        pd.testing.assert_frame_equal(model.explain(frame.iloc[i]), model.explain(frame.iloc[[i]]))
+    with pytest.raises(ValueError, match="one row is explained at a time; X has 2 rows"):
+        model.explain(frame.iloc[:2])
