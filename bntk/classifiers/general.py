@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,7 +38,8 @@ class BayesNetClassifier(NetworkClassifier):
         A search by name or as an object; ``"auto"`` chooses one that suits the space and the number of features.
     structure : DAG or str, optional
         A known structure, such as ``"class -> a -> b; class -> c"``, instead of a search. Features that are not in it
-        are ignored. The class has the name of ``y``, or ``class``.
+        are ignored, and so are columns in it that were left out with a warning. The class has the name of ``y``, or
+        ``class``.
 
     Examples
     --------
@@ -82,7 +83,12 @@ class BayesNetClassifier(NetworkClassifier):
         if self.structure is None:
             return super()._find_structure(counter)
         dag = as_dag(self.structure, "structure")
-        unknown = [name for name in dag.nodes if name not in counter.names]
+        unknown = [name for name in dag.nodes if name not in counter.names and name not in self.features_.unused]
         if unknown:
             raise DataError(f"the structure has {unknown}, which are neither features nor the class: {counter.names}")
-        return SearchResult(DAG(counter.names, dag.arcs), float("nan"), "given structure")
+        return SearchResult(on_columns(dag, counter.names), float("nan"), "given structure")
+
+
+def on_columns(dag: DAG, names: Sequence[str]) -> DAG:
+    """A structure over these columns: without those that are left out here, with others that were left out there."""
+    return DAG(names, [(tail, head) for tail, head in dag.arcs if tail in names and head in names])

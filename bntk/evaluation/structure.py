@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.base import clone
@@ -10,7 +10,7 @@ from sklearn.base import clone
 from bntk._interrupts import raising_interrupts
 from bntk.classifiers.averaged import AveragedClassifier
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
-from bntk.classifiers.general import BayesNetClassifier
+from bntk.classifiers.general import BayesNetClassifier, on_columns
 from bntk.classifiers.multidim.base import MultiBayesClassifier
 from bntk.classifiers.naive import NaiveBayes
 from bntk.classifiers.weighted import AWNB
@@ -29,7 +29,7 @@ class Learner:
         estimator = clone(self.estimator)
         if self.kept is not None:
             kept = self.kept
-            estimator._find = lambda *_: kept
+            estimator._find = lambda counter, *_: replace(kept, dag=on_columns(kept.dag, counter.names))
         return estimator
 
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, recall_score
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import KFold, RepeatedStratifiedKFold
 from sklearn.model_selection import cross_validate as of_sklearn
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -401,3 +401,19 @@ def test_differences_are_those_of_the_free_functions():
     found = result.difference("tan", "nb", "log_loss")
     expected = bntk.evaluation.corrected_t(result.values("tan", "log_loss"), result.values("nb", "log_loss"), 225, 75)
     assert found == expected
+
+
+@pytest.mark.parametrize("model", [bntk.TAN(), bntk.MDBNC(), bntk.AMODE()], ids=repr)
+def test_a_kept_structure_goes_without_the_columns_that_a_split_leaves_out(model):
+    """A column of labels may identify the rows of some splits and not those of all, or have no value there."""
+    generator = np.random.default_rng(0)
+    y = generator.choice(["a", "b"], 200)
+    city = [f"L{i}" for i in generator.integers(0, 96, 200)]
+    X = pd.DataFrame({"city": city, "z": np.where(generator.random(200) < 0.8, y, "c")})
+    X["seldom"] = [None] * 160 + ["p", "q"] * 20
+    Y = pd.DataFrame({"one": y, "two": generator.choice(["a", "b"], 200)})
+    assert len(set(city)) <= 100  # half the rows at most: the column is in use
+    several = isinstance(model, bntk.MDBNC | bntk.AMODE)
+    with pytest.warns(bntk.errors.ColumnWarning, match="'city' identifies rows"):
+        result = cross_validate(model, X, Y if several else y, cv=KFold(5), relearn="parameters")
+    assert result.frame.notna().all(axis=None)
