@@ -16,10 +16,11 @@ HOME = ROOT / ".venv"
 BIN = HOME / ("Scripts" if os.name == "nt" else "bin")
 
 
-def run(program: str, *arguments: str) -> None:
+def run(program: str, *arguments: str, **variables: str) -> None:
     """Run a program of the environment in the project's folder; stop with its exit code when it fails."""
     print("+", program, *arguments, flush=True)
-    code = subprocess.run([str(BIN / program), *arguments], cwd=ROOT, check=False).returncode
+    environment = {**os.environ, **variables}
+    code = subprocess.run([str(BIN / program), *arguments], cwd=ROOT, env=environment, check=False).returncode
     if code:
         sys.exit(code)
 
@@ -42,9 +43,11 @@ def demo(*arguments: str) -> None:
 
 
 def test(*arguments: str) -> None:
-    """Run the tests and the examples in the docstrings."""
+    """Run the tests and the examples in the docstrings, on all cores (``-n 0``: in one process)."""
     install("dev")
-    run("pytest", *arguments)
+    # One process per core; the threads of scikit-learn's linear algebra would wait for each other.
+    in_parallel = () if any(word.startswith(("-n", "--numprocesses", "--pdb")) for word in arguments) else ("-n", "auto")
+    run("pytest", *in_parallel, *arguments, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 
 def check() -> None:

@@ -431,11 +431,14 @@ def gains_by_hand(base, X, Y, splits, lists=LABELS):
     return found
 
 
+WITH_EVERY_CV = bntk.NaiveBayes(), DecisionTreeClassifier(random_state=0)  # the way to the folds is the same for all
+
+
 @pytest.mark.parametrize(
     "base",
     [
-        bntk.NaiveBayes(), OtherNaiveBayes(), bntk.TAN(), bntk.AWNB(bntk.FAN(), n_trees=2), LogisticRegression(),
-        DecisionTreeClassifier(random_state=0), make_pipeline(StandardScaler(), LogisticRegression()),
+        WITH_EVERY_CV[0], OtherNaiveBayes(), bntk.TAN(), bntk.AWNB(bntk.FAN(), n_trees=2), LogisticRegression(),
+        WITH_EVERY_CV[1], make_pipeline(StandardScaler(), LogisticRegression()),
     ],
     ids=["nb", "columns", "tan", "awnb", "logistic", "tree", "pipeline"],
 )  # fmt: skip
@@ -443,7 +446,7 @@ def test_gains_are_those_of_cross_validated_predictions(base):
     X, Y = data(seed=20, n=150, numbers=not isinstance(base, BayesClassifier))
     splits = list(KFold(4, shuffle=True, random_state=3).split(X))
     expected = gains_by_hand(base, X if isinstance(base, BayesClassifier) else X.to_numpy(), Y, splits)
-    for cv in (4, KFold(4, shuffle=True, random_state=3), splits):
+    for cv in (4, KFold(4, shuffle=True, random_state=3), splits) if base in WITH_EVERY_CV else (4,):
         chain = bntk.BayesianChain(base, given="features", cv=cv, random_state=3).fit(X, Y)
         np.testing.assert_allclose(chain.gains_, expected, atol=1e-9)
     graph = nx.Graph()
@@ -462,7 +465,7 @@ def test_gains_are_those_of_cross_validated_predictions(base):
 
 @pytest.mark.parametrize("base", [bntk.NaiveBayes(), bntk.TAN(), LogisticRegression()], ids=["nb", "tan", "logistic"])
 def test_a_tree_given_the_features_does_not_depend_on_threads(base):
-    X, Y = data(seed=21, n=400, numbers=True)
+    X, Y = data(seed=21, n=200, numbers=True)
     one, three = (bntk.BayesianChain(base, given="features", n_jobs=n).fit(X, Y) for n in (1, 3))
     np.testing.assert_array_equal(one.gains_, three.gains_)
     assert one.dag_ == three.dag_

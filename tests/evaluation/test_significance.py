@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -91,6 +91,7 @@ def test_equal_classifiers_have_p_one_and_constant_differences_p_zero():
 
 
 @given(PAIRS)
+@settings(max_examples=30)  # scipy's exact distribution takes a tenth of a second
 def test_the_signed_rank_test_is_that_of_scipy(pair):
     first, second = map(np.array, pair)
     assume((first != second).any())
