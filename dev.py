@@ -46,8 +46,8 @@ def test(*arguments: str) -> None:
     """Run the tests and the examples in the docstrings, on all cores (``-n 0``: in one process)."""
     install("dev")
     # One process per core; the threads of scikit-learn's linear algebra would wait for each other.
-    in_parallel = () if any(word.startswith(("-n", "--numprocesses", "--pdb")) for word in arguments) else ("-n", "auto")
-    run("pytest", *in_parallel, *arguments, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    chosen = any(word.startswith(("-n", "--numprocesses", "--pdb")) for word in arguments)
+    run("pytest", *(() if chosen else ("-n", "auto")), *arguments, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
 
 def check() -> None:

@@ -9,7 +9,7 @@ from space.references import all_dags, is_legal, legal_moves, rules, spaces
 
 from bntk.errors import SpaceError
 from bntk.learning.moves import Move
-from bntk.learning.space import Space
+from bntk.learning.space import Group, Link, Space
 
 THREE = ("A", "B", "C")
 FOUR = ("C", "A", "D", "B")
@@ -81,3 +81,11 @@ def test_both_spaces_hold_in_their_conjunction(first, second):
         assert not legal, refusal
         return
     assert {dag for dag in all_dags(THREE) if both.allows(dag)} == legal
+
+
+def test_an_arc_that_several_links_ask_for_brings_a_node_back():
+    """Two rules that discard A without D: the one arc D -> A makes up for both, and A would be alone in its tree."""
+    twice = [Link(["D"], ["A"], "discard"), Link(["D", "B"], ["A"], "discard")]
+    space = Space(FOUR, groups=[Group(["C", "A"], "tree")], links=twice, free=False)
+    walk = space.walk()
+    np.testing.assert_array_equal(walk.moves(), legal_moves(space, walk.dag))

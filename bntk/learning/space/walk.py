@@ -148,15 +148,16 @@ class Walk:
             if not (is_star or can_lose_nodes):
                 continue
             missing = np.zeros(len(member), dtype=np.int64)  # how many links discard each node
+            mended = np.zeros(add.shape, dtype=np.int64)  # for how many of these an arc makes up
             for discard, counts in zip(self.space.discards, self._bridges):
-                missing += discard.heads & (counts == 0)
+                discarded = discard.heads & (counts == 0)
+                missing += discarded
+                mended += discard.tails[:, None] & discarded
             n_kept = int((member & (missing == 0)).sum())
             if is_star and n_kept != 2:
                 reverse &= ~(member[:, None] & member)
             if can_lose_nodes and n_kept:
-                for discard, counts in zip(self.space.discards, self._bridges):
-                    returning = member & (missing == 1) & discard.heads & (counts == 0)
-                    add &= ~(discard.tails[:, None] & returning)
+                add &= ~(member & (missing > 0) & (mended == missing))
 
     # Making a move
 
