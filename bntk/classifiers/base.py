@@ -115,8 +115,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
 
     def _check_columns(self, names: tuple[str, ...]) -> None:
         """Refuse columns of X, read from a file, other than those that the parts are about."""
-        given = getattr(self, "feature_names_in_", None)
-        if self.n_features_in_ != len(names) or (given is not None and [str(name) for name in given] != list(names)):
+        given = getattr(self, "feature_names_in_", names)  # columns of an array have none
+        if self.n_features_in_ != len(names) or given is None or [str(name) for name in given] != list(names):
             raise DataError(f"the columns of X are not the {len(names)} features {list(names)[:8]}")
 
     def _checked_rows(self, X: Any, reset: bool) -> Any:
