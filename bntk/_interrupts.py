@@ -14,6 +14,7 @@ user goes on to no other search.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import warnings
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType, FrameType, TracebackType
-from typing import Self
+from typing import Any, Self
 
 from bntk.errors import InterruptedWarning
 
@@ -30,6 +31,9 @@ Place = tuple[tuple[CodeType, int], ...]
 
 #: Packages whose calls of an estimator are those of a loop over fits, but for what passes on a single fit.
 LOOPING, PASSING_ON = ("joblib", "sklearn"), ("sklearn.base", "sklearn.compose", "sklearn.pipeline", "sklearn.utils")
+
+#: Functions that llvmlite is called back by, and finalisers: what they raise is printed and ignored.
+UNABLE_TO_RAISE = ("_raw_object_cache_notify", "_raw_object_cache_getbuffer", "__del__")
 
 _HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
@@ -123,6 +127,40 @@ class BestSoFar:
     def _catches(self, error: KeyboardInterrupt) -> bool:
         is_second = self._outer._first not in (None, error)
         return not (is_second or _raising.get() or not self._ready() or _in_foreign_loop())
+
+
+@contextmanager
+def interrupts_while_compiling() -> Iterator[None]:
+    """While a kernel is compiled, or read from the cache: no interrupt is lost.
+
+    Python sees Ctrl-C when LLVM, where compiling spends most of its time, calls back; what is raised there is ignored,
+    and the call goes on. Such an interrupt is raised at the end of the block, all others at once.
+    """
+    before: Any = signal.getsignal(signal.SIGINT) if _in_main_thread() else None
+    if not callable(before) or getattr(before, "__name__", "") == "_raise_or_hold":
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+
+    def _raise_or_hold(number: int, frame: FrameType | None) -> None:
+        if _is_unable_to_raise(frame):
+            held.append((number, frame))
+        else:
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, _raise_or_hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            before(*held[0])
+
+
+def _is_unable_to_raise(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_name not in UNABLE_TO_RAISE:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _tell(what: str) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 
+from bntk._interrupts import interrupts_while_compiling
 from bntk.errors import CacheWarning
 
 __all__ = ["njit"]
@@ -41,6 +42,7 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Callable[..., Any]
         if not numba.extending.is_jitted(kernel):  # NUMBA_DISABLE_JIT leaves the function as it is
             return kernel
         kernel.compiled_from = _compiled_from(function, options)
+        kernel.compile = interrupts_while_compiling()(kernel.compile)
         if cache:
             try:
                 kernel._cache = _KernelCache(kernel)

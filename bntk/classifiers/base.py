@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from bntk._checking import Check, numbers, wrong
+from bntk._checking import Check, is_whole, numbers, wrong
 from bntk._declared import CLASSIFIERS
 from bntk._documenting import complete_docstring
 from bntk._interrupts import raising_interrupts
@@ -38,7 +38,7 @@ from bntk.data.columns import code_column
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, names_of
 from bntk.data.weights import checked_weights, scaled_up
-from bntk.errors import DataError
+from bntk.errors import ArgumentError, DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
 from bntk.learning.counts import TableCounter
@@ -115,8 +115,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
 
     def _check_columns(self, names: tuple[str, ...]) -> None:
         """Refuse columns of X, read from a file, other than those that the parts are about."""
-        given = getattr(self, "feature_names_in_", None)
-        if self.n_features_in_ != len(names) or (given is not None and [str(name) for name in given] != list(names)):
+        given = getattr(self, "feature_names_in_", names)  # columns of an array have none
+        if self.n_features_in_ != len(names) or given is None or [str(name) for name in given] != list(names):
             raise DataError(f"the columns of X are not the {len(names)} features {list(names)[:8]}")
 
     def _checked_rows(self, X: Any, reset: bool) -> Any:
@@ -785,11 +785,21 @@ def _numbers_where_possible(X: NDArray[Any]) -> NDArray[Any]:
     for value in X.flat:
         plain = isinstance(value, (str, bytes, int, float, bool, np.generic)) or hasattr(value, "isoformat")  # a date
         if not plain and not is_missing(value):
-            raise TypeError(f"argument must be a string or a number, not {value!r}: every cell of X is one label")
+            raise ArgumentError(f"argument must be a string or a number, not {value!r}: every cell of X is one label")
+    if any(isinstance(value, (str, bytes)) for value in X.flat) or _have_equal_floats(X):
+        return X
     try:
-        return X.astype(np.float64) if not any(isinstance(value, (str, bytes)) for value in X.flat) else X
+        return X.astype(np.float64)
     except (TypeError, ValueError):
         return X
+
+
+def _have_equal_floats(X: NDArray[Any]) -> bool:
+    """Whether two labels may be one float: of truth values and numbers, or of whole numbers beyond 2**53."""
+    if any(is_whole(value) and abs(int(value)) > 2**53 for value in X.flat):
+        return True
+    kinds = [{isinstance(value, (bool, np.bool_)) for value in column if not is_missing(value)} for column in X.T]
+    return any(len(of_column) > 1 for of_column in kinds)
 
 
 def _missing_label(classifier: BayesClassifier, row: int, for_more: bool) -> ValueError:

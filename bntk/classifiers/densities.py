@@ -139,9 +139,14 @@ class Gaussian:
                 raise DataError("the moments must be finite, a row for each feature and a column for each class")
         if (self.totals < 0).any() or (self.squares < 0).any():
             raise DataError("weights and squared deviations are not negative")
-        with np.errstate(all="ignore"):
-            if not all(np.isfinite(part).all() for part in self.of_all()) or np.isinf(self.parameters()).any():
-                raise DataError("the moments are too large to be added up")
+        self._refuse_overflow()
+
+    def _refuse_overflow(self) -> None:
+        """Refuse features whose squared deviations, over all classes together, are no float."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            # A variance is a sum of squared deviations over their weight, which may be below 1; it has a floor, too.
+            sums = [self.squares.sum(axis=1), self.of_all()[2][:, 0], np.nansum(self.parameters()[1], axis=1)]
+        self.columns.refuse_overflow(np.maximum.reduce(sums), "squared deviations")
 
     def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> Gaussian:
         """The moments of two sets of rows, merged by the formula of Chan, Golub and LeVeque (1979)."""
@@ -154,8 +159,9 @@ class Gaussian:
         run_parallel(lambda span: add_moments(own, classes, weights, *span, more, means, squares), pieces)
         with np.errstate(over="ignore", invalid="ignore"):
             merged = _merged((self.totals, self.means, self.squares), (more, means, squares))
-        self.columns.refuse_overflow(merged[2].sum(axis=1), "squared deviations")
-        return Gaussian(self.columns, *merged)
+        updated = Gaussian(self.columns, *merged)
+        updated._refuse_overflow()
+        return updated
 
     def of_all(self) -> Moments:
         """Weight, mean and squared deviations of all classes together, shape (F, 1) each."""
@@ -195,7 +201,7 @@ class Gaussian:
         means, variances = self.parameters()
         known = np.isfinite(variances)
         precisions = np.where(known, 0.5 / variances, 0.0)
-        constants = np.where(known, -0.5 * np.log(2.0 * np.pi * variances), 0.0)
+        constants = np.where(known, -0.5 * (np.log(2.0 * np.pi) + np.log(variances)), 0.0)
         out = np.zeros((means.shape[1], own.shape[1]))
         run_parallel(lambda span: add_gaussian(own, means, precisions, constants, *span, out), _row_spans(own))
         return out.T

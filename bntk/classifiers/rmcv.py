@@ -16,7 +16,7 @@ from bntk._interrupts import raising_interrupts
 from bntk.classifiers.base import CountedRows, NetworkClassifier, _rows_of
 from bntk.classifiers.parameters import given_splits
 from bntk.data.weights import copies_of
-from bntk.errors import DataError, UnseenStateWarning
+from bntk.errors import ArgumentError, DataError, UnseenStateWarning
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning import confusion
 from bntk.learning.counts import TableCounter
@@ -171,7 +171,7 @@ class RMCV(NetworkClassifier):
     def _criterion(self) -> ConfusionScore:
         score = by_name(self.criterion)
         if not isinstance(score, ConfusionScore):
-            raise TypeError(
+            raise ArgumentError(
                 f"RMCV needs a criterion that is a measure of the confusion matrix, not {score!r}; "
                 "BayesNetClassifier(criterion=..., search='hc') takes any score"
             )

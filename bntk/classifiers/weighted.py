@@ -25,7 +25,7 @@ from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.classifiers.tree_weights import depths_in_trees, weights_from_depths
 from bntk.cpt import CPT
 from bntk.data.table import Table
-from bntk.errors import DataError
+from bntk.errors import ArgumentError, DataError
 from bntk.graph.dag import DAG
 from bntk.learning.completion import merged_rows
 from bntk.learning.counts import TableCounter
@@ -246,9 +246,11 @@ class AWNB(NetworkClassifier):
         if given is None:
             return NaiveBayes(**{name: getattr(self, name) for name in OF_ESTIMATOR})
         if not isinstance(given, NetworkClassifier):
-            raise TypeError(f"estimator must be a classifier that is one network, such as bntk.TAN(), not {given!r}")
+            raise ArgumentError(
+                f"estimator must be a classifier that is one network, such as bntk.TAN(), not {given!r}"
+            )
         if isinstance(given, AWNB) or not given._is_additive:
-            raise TypeError(
+            raise ArgumentError(
                 f"estimator={given!r} has weights of its own; give a classifier without, such as bntk.TAN()"
             )
         for f in fields(self):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bntk import _checking
 from bntk.data.cuts import METHODS, checked_cuts, code_columns, learn_cuts
+from bntk.data.numbers import colliding_numbers
 from bntk.data.variable import Variable, format_states
 from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import DataError
@@ -166,6 +167,7 @@ class _Source:
             self.keys: list[Any] = list(self.frame.columns)
         else:
             self.array = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+            self.given = np.asarray(X)
             self.keys = list(range(self.array.shape[1]))
 
     @property
@@ -184,16 +186,28 @@ class _Source:
         return [f"x{key}" if self.frame is None else str(key) for key in keys]
 
     def numbers(self, key: Any) -> np.ndarray:
-        """A column as floats."""
+        """A column as floats, if these can tell its numbers apart."""
         import narwhals as nw
 
         if self.frame is None:
             column: np.ndarray = self.array[:, key]
+            self._refuse_colliding(key, column, self.given[:, key])
             return column
         series = self.frame.get_column(key)
         if not series.dtype.is_numeric():
             raise DataError(f"column {key!r} holds values of the type {series.dtype}, not numbers; convert it first")
-        return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        column = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        self._refuse_colliding(key, column, series.to_native())
+        return column
+
+    def _refuse_colliding(self, key: Any, numbers: np.ndarray, given: Any) -> None:
+        (name,) = self.names([key])
+        colliding = colliding_numbers(name, numbers, given)
+        if colliding:
+            raise DataError(
+                f"column {name!r} holds whole numbers beyond 2**53, such as {max(colliding, key=abs)}, some of which "
+                "are the same as floats: subtract a number from all of them"
+            )
 
     def replaced(self, codes: Mapping[Any, np.ndarray], variables: Sequence[Variable]) -> Any:
         """The data with states in the place of some columns."""

@@ -21,7 +21,7 @@ from bntk.data.coding import IDENTIFIERS, MOST_STATES, left_out
 from bntk.data.columns import check_same_length, code_column, columns_of, n_rows_of, numbers_of
 from bntk.data.cuts import code_columns, learn_cuts
 from bntk.data.table import Table, code_dtype
-from bntk.data.variable import Variable, format_states, is_missing
+from bntk.data.variable import Variable, format_states
 from bntk.data.weights import checked_weights
 from bntk.errors import ColumnWarning, DataError, did_you_mean
 
@@ -199,7 +199,7 @@ def ways_of(
         way = numeric.get(name, "auto") if isinstance(numeric, Mapping) else numeric
         if isinstance(way, str) and way not in ("auto", *known):
             raise _unknown_way(name, way, known)
-        colliding = _colliding_numbers(name, own, native[name])
+        colliding = colliding_numbers(name, own, native[name])
         if isinstance(way, str) and way == "auto":
             few = len(colliding) <= MOST_WHOLE if colliding else has_few_whole(own, weights)
             way = "category" if few else cutting
@@ -221,11 +221,12 @@ def _unknown_way(name: str, way: str, known: Sequence[str]) -> ValueError:
     )
 
 
-def _colliding_numbers(name: str, numbers: Floats, column: Any) -> list[int]:
+def colliding_numbers(name: str, numbers: Floats, column: Any) -> list[int]:
     """The different whole numbers of a column, if two of them are one float; else none."""
     if not (np.abs(numbers) >= _EXACT).any():
         return []
-    labels = [label for label in code_column(name, column).labels if not is_missing(label)]
+    coded = code_column(name, column)  # whose labels may be a whole range, of which some do not occur
+    labels = [coded.labels[code] for code in np.unique(coded.codes).tolist() if 0 <= code < len(coded.labels)]
     whole = {int(label) for label in labels if isinstance(label, (int, np.integer))}
     return sorted(whole) if len({float(number) for number in whole}) < len(whole) else []
 

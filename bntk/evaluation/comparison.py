@@ -13,7 +13,7 @@ import numpy as np
 
 from bntk import _checking
 from bntk._progress import progress_bar
-from bntk.errors import DataError, UnknownNameError, did_you_mean
+from bntk.errors import ArgumentError, DataError, UnknownNameError, did_you_mean
 from bntk.evaluation.cache import folder_of
 from bntk.evaluation.measure_table import canonical
 from bntk.evaluation.plan import Plan, check_errors, named_estimators
@@ -118,7 +118,7 @@ def compare(
 def _read(name: Any, given: Any) -> tuple[Any, Any]:
     pair = given() if callable(given) else given
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise TypeError(f"data set {name!r} must be a pair (X, y), or a callable that returns one")
+        raise ArgumentError(f"data set {name!r} must be a pair (X, y), or a callable that returns one")
     return pair[0], pair[1]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from bntk import _checking
 from bntk._warnings import warn
 from bntk.classifiers.base import _rows_of
-from bntk.errors import EvaluationError
+from bntk.errors import ArgumentError, EvaluationError
 from bntk.evaluation.cache import FORMAT
 from bntk.evaluation.digest import data_digest, digest, version_of
 from bntk.evaluation.result import COSTS, PLACE, CrossValidation
@@ -34,7 +34,7 @@ def named_estimators(estimators: Any) -> dict[str, Any]:
     for name, estimator in estimators.items():
         if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
             hint = "; give an object, as in TAN()" if isinstance(estimator, type) else ""
-            raise TypeError(f"{name!r} is no estimator with fit and predict: {estimator!r}{hint}")
+            raise ArgumentError(f"{name!r} is no estimator with fit and predict: {estimator!r}{hint}")
     return {str(name): estimator for name, estimator in estimators.items()}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bntk import _checking
 from bntk.data.variable import state_text
-from bntk.errors import DataError, did_you_mean
+from bntk.errors import ArgumentError, DataError, did_you_mean
 from bntk.evaluation.measure_table import MEASURES, Measure, canonical, find, named
 from bntk.evaluation.predictions import Predictions, SeveralPredictions
 from bntk.evaluation.targets import Target
@@ -77,7 +77,7 @@ def _one(name: str | None, item: Any, target: Target, estimators: Mapping[str, A
     if callable(item):
         return Scoring(name or _name_of(item), scorer=item)
     if not isinstance(item, str):
-        raise TypeError(f"scoring must be names of measures or callables (estimator, X, y), not {item!r}")
+        raise ArgumentError(f"scoring must be names of measures or callables (estimator, X, y), not {item!r}")
     measure = find(item)
     if measure is None:
         return Scoring(name or canonical(item), scorer=_of_sklearn(item, target))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bntk import _checking
 from bntk._warnings import warn
-from bntk.errors import BntkWarning, DataError
+from bntk.errors import ArgumentError, BntkWarning, DataError
 from bntk.evaluation.targets import Target
 
 Rows = NDArray[np.intp]
@@ -146,7 +146,7 @@ def _as_rows(pair: Sequence[Any], number: int, n_rows: int) -> tuple[Rows, Rows]
     try:
         train, test = (np.asarray(part) for part in pair)
     except (TypeError, ValueError):
-        raise TypeError(f"split {number} of cv must be a pair of training rows and test rows") from None
+        raise ArgumentError(f"split {number} of cv must be a pair of training rows and test rows") from None
     rows = [np.flatnonzero(part) if part.dtype == bool else part.astype(np.intp) for part in (train, test)]
     for part, name in zip(rows, ("training", "test"), strict=True):
         if not part.size:

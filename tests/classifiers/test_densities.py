@@ -375,3 +375,19 @@ def test_refused_rows_leave_a_classifier_as_it_was() -> None:
 @parametrize_with_checks([nb("gaussian"), nb("kde")])
 def test_scikit_learn_checks(estimator: bntk.NaiveBayes, check: object) -> None:
     check(clone(estimator))  # type: ignore[operator]
+
+
+# ---- the largest numbers ---------------------------------------------------------------------------------------------
+
+
+def test_a_normal_density_does_not_depend_on_the_unit_up_to_the_largest_variance() -> None:
+    """The class without a number has the variance of all rows, of which 2 pi times is no float."""
+    X, y = np.array([[-0.7], [0.7], [np.nan]]), np.array([0, 1, 2])
+    small = nb("gaussian").fit(X, y).predict_proba(X)
+    assert nb("gaussian").fit(X * 1e154, y).predict_proba(X * 1e154) == pytest.approx(small, rel=1e-9)
+
+
+def test_classes_so_far_apart_that_all_rows_have_no_variance_are_refused() -> None:
+    X, y = np.repeat([[-1e154], [1e154]], 9, axis=0), np.repeat([0, 1], 9)
+    with pytest.raises(DataError, match="column 'x0' holds numbers so large"):
+        nb("gaussian").fit(X, y)

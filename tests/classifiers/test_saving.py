@@ -342,11 +342,13 @@ def network(document):
         (bntk.TAN(), lambda d, p, f: f["classes_"]["values"].reverse(), "the classes are not sorted"),
         (bntk.TAN(), lambda d, p, f: f["n_features_in_"].__class__, None),
         (bntk.TAN(), lambda d, p, f: f.update(n_features_in_=5), "the columns of X are not the 4 features"),
+        (bntk.TAN(), lambda d, p, f: f.update(feature_names_in_=None), "the columns of X are not the 4 features"),
         (bntk.TAN(), lambda d, p, f: f.update(_class_variable={"variable": 99}), "no variable 99"),
         (bntk.TAN(), lambda d, p, f: f.update(_class_variable={"variable": 0}), "states of the class variable"),
         (bntk.NaiveBayes(), lambda d, p, f: f.update(f=0), "'f' is not known"),
         (bntk.AODE(), lambda d, p, f: f["_counts"]["parts"]["pairs"]["parts"]["counts"]["values"].pop(), "the shape"),
         (bntk.AODE(), lambda d, p, f: p.update(prior={"unsaved": "x"}), "params.prior"),
+        (bntk.AWNB(), lambda d, p, f: f["weights_"]["series"].__setitem__(0, "\ud800"), "weights_: the index|names"),
         (bntk.AMODE(), lambda d, p, f: f["_pairs"].update(shape=[49]), "a count for each two of the 7 labels"),
     ],
 )

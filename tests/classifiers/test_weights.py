@@ -404,3 +404,27 @@ def test_counts_of_a_network_that_overflow_are_refused_when_rows_are_added() -> 
     huge = bn._with_cpts([bntk.CPT._trusted(cpt.child, cpt.values, (), np.full(2, 1e308))])
     with pytest.raises(bntk.errors.NetworkError, match=r"the counts of \['a'\] sum to inf"):
         huge.update({"a": [0, 1]})
+
+
+@pytest.mark.parametrize("labels", [[1, True, 2, 1, True, 2], [0.0, False, None, 0.0, False, 1.0]])
+def test_truth_values_and_equal_numbers_in_an_array_of_objects_are_refused_by_name(labels: list[Any]) -> None:
+    X = np.array([labels, [1, 2, 3, 4, 5, 6]], dtype=object).T
+    with pytest.raises(DataError, match="column 'x0' holds both"):
+        bntk.NaiveBayes().fit(X, [0, 1, 0, 1, 0, 1])
+
+
+def test_large_whole_numbers_in_an_array_of_objects_are_told_apart() -> None:
+    y = np.arange(40) % 2
+    X = np.array([[2**53 + int(label), 2**70 + int(label)] for label in y], dtype=object)
+    assert (bntk.NaiveBayes(numeric="category").fit(X, y).predict(X) == y).all()
+    with pytest.raises(DataError, match=r"column 'x0' holds whole numbers beyond 2\*\*53"):
+        bntk.NaiveBayes(numeric="mdl").fit(X, y)
+
+
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, lambda rows: rows.tolist()], ids=["array", "frame", "list"])
+def test_a_discretizer_refuses_whole_numbers_that_floats_cannot_tell_apart(make: Any) -> None:
+    y = np.arange(40) % 2
+    X = make((2**53 + y).reshape(-1, 1))
+    with pytest.raises(DataError, match=r"holds whole numbers beyond 2\*\*53"):
+        bntk.Discretizer().fit(X, y)
+    bntk.Discretizer().fit(make((2**53 + 2 * y).reshape(-1, 1)), y)  # all of them floats

@@ -7,6 +7,7 @@ import errno
 import importlib.util
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import textwrap
@@ -23,6 +24,7 @@ from numba.core import caching
 
 import bntk
 from bntk import _kernels
+from bntk._interrupts import interrupts_while_compiling
 from bntk.errors import CacheWarning
 
 CALLER = """
@@ -280,3 +282,45 @@ def test_every_kernel_has_this_decorator() -> None:
                 raise AssertionError(f"{file} imports {[alias.name for alias in node.names]} from numba")
             if isinstance(node, ast.Import) and any(alias.name == "numba" for alias in node.names):
                 raise AssertionError(f"{file} imports numba")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals as of POSIX")
+@pytest.mark.parametrize("hook", ["_object_cache_notify", "_object_cache_getbuffer"])
+@pytest.mark.parametrize("kept", [False, True])
+def test_ctrl_c_while_llvm_calls_back_is_raised(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, hook: str, kept: bool
+) -> None:
+    """Python sees a signal that came while LLVM compiled in a function that LLVM calls, which cannot raise."""
+    if kept:
+        fresh(folder, monkeypatch).twice(3)
+    kernel = fresh(folder, monkeypatch).twice
+    engine = kernel.targetctx.codegen()._engine._ee
+    was, seen = getattr(engine, hook), []
+
+    def interrupted(*args: Any) -> Any:
+        if not seen:
+            seen.append(args)
+            signal.raise_signal(signal.SIGINT)
+        return was(*args)
+
+    monkeypatch.setattr(engine, hook, interrupted)
+    if kept and hook == "_object_cache_notify":  # nothing is compiled
+        assert (kernel(3), seen) == (8, [])
+        return
+    with pytest.raises(KeyboardInterrupt):
+        kernel(3)
+    assert (kernel(3), kernel(3.5)) == (8, 9.0)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_anywhere_else_while_compiling_is_raised_at_once() -> None:
+    reached = []
+
+    @interrupts_while_compiling()
+    def compiled() -> None:
+        signal.raise_signal(signal.SIGINT)
+        reached.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupts_while_compiling()(compiled)()
+    assert not reached

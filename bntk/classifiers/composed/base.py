@@ -22,7 +22,7 @@ from bntk.data.coding import check_column_names
 from bntk.data.columns import columns_of
 from bntk.data.labels import Labels
 from bntk.data.table import Table
-from bntk.errors import DataError
+from bntk.errors import ArgumentError, DataError
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -60,7 +60,7 @@ class ComposedClassifier(MultiTargetClassifier):
         """Learn from training rows."""
 
     def _joint(self, inputs: Inputs) -> Floats:
-        raise TypeError(
+        raise ArgumentError(
             f"the classifiers of a {type(self).__name__} do not make up a joint distribution of the labels; use "
             "predict_proba, which gives the probabilities of each class variable"
         )

@@ -19,7 +19,7 @@ from bntk.classifiers.composed.links import ChainLink, EstimatorLink, LinkMaker
 from bntk.classifiers.parameters import given_splits
 from bntk.data.variable import Variable
 from bntk.data.weights import scaled_up
-from bntk.errors import UnseenStateWarning
+from bntk.errors import ArgumentError, UnseenStateWarning
 
 Rows = NDArray[np.intp]
 
@@ -58,7 +58,7 @@ def gains_of_labels(maker: LinkMaker, splits: Iterable[tuple[Rows, Rows]]) -> Fl
     weighted, and N is their sum.
     """
     if not hasattr(maker.prototype, "predict_proba"):
-        raise TypeError(
+        raise ArgumentError(
             f"given='features' compares probabilities, and {type(maker.prototype).__name__} has no predict_proba; "
             "choose an estimator that has, or given=None"
         )

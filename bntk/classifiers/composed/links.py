@@ -23,7 +23,7 @@ from bntk.cpt import CPT
 from bntk.data.labels import Labels, pair_counts
 from bntk.data.variable import Variable, plain_state
 from bntk.data.weights import copies_of, scale_of
-from bntk.errors import DataError
+from bntk.errors import ArgumentError, DataError
 from bntk.graph.dag import DAG
 from bntk.learning.priors import Prior, as_prior, posterior_mean
 from bntk.network import BayesianNetwork
@@ -264,7 +264,7 @@ class LinkMaker:
         places: NDArray[np.intp] | None = None, n_given: int | None = None,
     ) -> None:  # fmt: skip
         if weights is not None and not has_fit_parameter(prototype, "sample_weight"):
-            raise TypeError(
+            raise ArgumentError(
                 f"the estimator {type(prototype).__name__} takes no sample_weight in fit; leave the weights out, or "
                 "choose an estimator that takes them"
             )

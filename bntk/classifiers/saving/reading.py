@@ -204,7 +204,10 @@ class Reader:
             self.fail(path, "the index of a series must be names")
         if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.shape != (len(index),):
             self.fail(path, f"expected {len(index)} numbers, one for each name")
-        return pd.Series(values, index=index)
+        try:
+            return pd.Series(values, index=index)
+        except UnicodeError:  # half of a surrogate pair: no text, where Arrow keeps it
+            self.fail(path, "the index of a series must be names")
 
     def _read_variable(self, entry: Any, path: str, depth: int) -> Variable:
         return self._one_of(self.variables, entry["variable"], path, "variable")

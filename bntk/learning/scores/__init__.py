@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bntk._declared import SCORES
 from bntk.data.numbers import N_BINS, Reading
+from bntk.errors import ArgumentError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import Evaluator, Score, by_name
@@ -121,7 +122,7 @@ def score_by_node(
     """
     nodes, evaluator = _evaluator(dag, data, by_name(score), Reading(numeric, n_bins))
     if not isinstance(evaluator, FamilyEvaluator):
-        raise TypeError(f"{score!r} is not a sum over families, so that no node has a score of its own")
+        raise ArgumentError(f"{score!r} is not a sum over families, so that no node has a score of its own")
     values = evaluator.locals([(node, evaluator.parents[node]) for node in nodes])
     return {evaluator.names[node]: value for node, value in zip(nodes, values.tolist(), strict=True)}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from bntk import _checking
 from bntk.data.numbers import Reading
+from bntk.errors import ArgumentError
 from bntk.learning.counts import as_counter
 from bntk.learning.scores.base import by_name
 from bntk.learning.scores.decomposable import DecomposableScore
@@ -86,7 +87,7 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
     """
     rule = by_name(score)
     if not isinstance(rule, DecomposableScore):
-        raise TypeError(f"only scores that are sums over families can be explained by family, not {rule!r}")
+        raise ArgumentError(f"only scores that are sums over families can be explained by family, not {rule!r}")
     chosen = tuple(_checking.names("parents", parents, "names of variables"))
     for name in (child, *chosen):
         _checking.text("child and each of parents", name, "the name of a variable")

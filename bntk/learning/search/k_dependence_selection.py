@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bntk import _checking
 from bntk._interrupts import BestSoFar
 from bntk._threads import run_parallel, stop_if_over
+from bntk.errors import ArgumentError
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
@@ -66,7 +67,7 @@ class SelectiveKDependence(Search):
         """Search; ``start``, ``seed`` and ``progress`` are ignored."""
         began = time.perf_counter()
         if not isinstance(evaluator, PredictiveEvaluator):
-            raise TypeError("SelectiveKDependence predicts rows: give a predictive score, such as LOO")
+            raise ArgumentError("SelectiveKDependence predicts rows: give a predictive score, such as LOO")
         target, features = class_and_features(space, type(self).__name__)
         order, parents = k_dependence(feature_information(evaluator.counter, target, features), self.max_k)
         families = [(features[v], [features[p] for p in parents[v]]) for v in order]
