@@ -959,6 +959,8 @@ class BayesianNetwork:
         """All tables as one tidy data frame with the columns ``variable``, ``given``, ``state`` and ``p``."""
         import pandas as pd
 
+        if not self._cpts:
+            return pd.DataFrame(columns=["variable", "given", "state", "p"])
         return pd.concat([_tidy(cpt) for cpt in self._cpts], ignore_index=True)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:

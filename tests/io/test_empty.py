@@ -24,3 +24,8 @@ def test_an_empty_file_is_no_network(suffix, text, tmp_path):
     path.write_text(text)
     with pytest.raises(ParseError, match=f"empty{suffix}"):
         bntk.load(path)
+
+
+def test_an_empty_network_has_an_empty_frame_of_tables():
+    assert EMPTY.to_frame().empty
+    assert list(EMPTY.to_frame().columns) == list(bntk.datasets.asia().to_frame().columns)
