@@ -1,7 +1,7 @@
 """Greedy node elimination without the compiler: for small graphs, as long as nothing else has loaded it.
 
-The order is that of :func:`bntk.graph.kernels.eliminate` to the last tie: costs are the same sums in the same order, and
-are compared in the same way. A set of neighbours is a whole number whose bits are the positions.
+The order is that of :func:`bntk.graph.kernels.eliminate` to the last tie: costs are the same sums in the same order,
+and are compared in the same way. A set of neighbours is a whole number whose bits are the positions.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def members(row: int) -> list[int]:
     return found
 
 
-def _costs(
-    rows: list[int], weights: Sequence[float], sizes: Sequence[float]
-) -> dict[str, Callable[[int], float]]:
+def _costs(rows: list[int], weights: Sequence[float], sizes: Sequence[float]) -> dict[str, Callable[[int], float]]:
     """What it costs to eliminate a node now, by heuristic."""
 
     def fill(node: int) -> float:
