@@ -397,8 +397,25 @@ def normalised(
     off = np.abs(sums - 1)
     mend = off > EXACT
     if mend.any():
-        rows[mend] /= sums[mend, None]
+        table = table.copy()
+        table.reshape(rows.shape)[mend] /= sums[mend, None]
     return table, float(off.max(initial=0.0))
+
+
+def to_be_normalised(tables: Sequence[NDArray[np.float64]]) -> list[int]:
+    """The numbers of those tables that :func:`normalised` does not leave as they are, most often few or none."""
+    by_length: dict[int, list[int]] = {}
+    for number, table in enumerate(tables):
+        by_length.setdefault(table.shape[-1], []).append(number)
+    found: set[int] = set()
+    for length, numbers in by_length.items():
+        rows = np.concatenate([tables[number].ravel() for number in numbers]).reshape(-1, length)
+        exact = (np.abs(rows.sum(axis=1) - 1) <= EXACT) & (rows.min(axis=1) >= 0)
+        if not exact.all():
+            ends = np.cumsum([tables[number].size // length for number in numbers])
+            places = np.searchsorted(ends, np.flatnonzero(~exact), side="right")
+            found.update(numbers[place] for place in places.tolist())
+    return sorted(found)
 
 
 def warn_normalised(what: str, off: float) -> None:
