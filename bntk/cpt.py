@@ -384,8 +384,10 @@ def normalised(
     """
     rows = table.reshape(-1, child.n_states)
     sums = rows.sum(axis=1)
-    wrong = ~np.isfinite(rows).all(axis=1) | (rows < 0).any(axis=1) | ~(np.abs(sums - 1) <= TOLERANCE)
-    if wrong.any():
+    off = np.abs(sums - 1)
+    most = float(off.max(initial=0.0))
+    if not (most <= TOLERANCE and rows.min(initial=0.0) >= 0):  # what is not finite has no such sum
+        wrong = (rows < 0).any(axis=1) | ~(off <= TOLERANCE)
         first = int(np.argmax(wrong))
         index = np.unravel_index(first, table.shape[:-1]) if parents else ()
         shown = ", ".join(f"{x:g}" for x in rows[first][:8]) + (", ..." if child.n_states > 8 else "")
@@ -394,12 +396,11 @@ def normalised(
             "expected numbers from 0 to 1 that sum to 1"
             + (f" ({int(wrong.sum())} such rows)" if wrong.sum() > 1 else "")
         )
-    off = np.abs(sums - 1)
-    mend = off > EXACT
-    if mend.any():
+    if most > EXACT:
+        mend = off > EXACT
         table = table.copy()
         table.reshape(rows.shape)[mend] /= sums[mend, None]
-    return table, float(off.max(initial=0.0))
+    return table, most
 
 
 def to_be_normalised(tables: Sequence[NDArray[np.float64]]) -> list[int]:

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class _Reader:
     def __init__(self, text: str, source: str) -> None:
         self.original, self.source = text, source
         self.text = _QUOTED_OR_COMMENT.sub(_mask, text) if '"' in text or "/" in text else text
-        self.has_properties = "property" in self.text
+        self.has_quotes, self.has_properties = '"' in self.text, "property" in self.text
         self.variables: dict[str, Variable] = {}
         self.cpts: dict[str, CPT] = {}
         self.bodies: dict[str, int] = {}  # where the table of each is
@@ -190,29 +190,24 @@ class _Reader:
     def _written_out(
         self, child: Variable, parents: list[Variable], start: int, end: int
     ) -> NDArray[np.float64] | None:
-        """The table of a block in the form that nearly all files have: one row ``(state, ...) p, ...;`` for each
-        configuration, or ``table p, ...;`` without parents, and nothing else. None for other forms and for what is
+        """The table of a block in the form that nearly all files have: one row ``(state, state) p, p;`` for each
+        configuration, or ``table p, p;`` without parents, and nothing else. None for other forms and for what is
         wrong, which :meth:`_table` reads.
         """
         text, shape = self.text[start:end], [parent.n_states for parent in parents]
         *rows, rest = text.split(";")
         n_rows = len(rows)
-        if n_rows != math.prod(shape) or rest.strip() or '"' in text:
+        if self.has_quotes or n_rows != math.prod(shape) or text.count("(") != n_rows * bool(parents) or rest.strip():
             return None
-        if not parents:
-            word, _, numbers = rows[0].strip().partition(" ")
-            ordered = {0: numbers.split(",")} if word == "table" else {}
-        elif n_rows == text.count("(") == text.count(")"):
-            ordered = _rows_by_configuration(rows, [parent._codes for parent in parents])
-        else:
-            return None
-        if len(ordered) != n_rows or {*map(len, ordered.values())} != {child.n_states}:
+        parted = [row.strip().partition(")" if parents else " ") for row in rows]
+        numbers = {configuration: words.split(",") for configuration, _, words in parted}
+        if {*map(len, numbers.values())} != {child.n_states}:
             return None
         try:
-            values = [float(word) for j in range(n_rows) for word in ordered[j]]
-        except ValueError:
+            values = [float(word) for configuration in _configurations(parents) for word in numbers[configuration]]
+            return np.array(values).reshape([*shape, child.n_states])
+        except (KeyError, ValueError):
             return None
-        return np.array(values).reshape(*shape, child.n_states)
 
     def _table(self, child: Variable, parents: list[Variable], start: int, end: int) -> NDArray[np.float64]:
         shape = [p.n_states for p in parents]
@@ -329,22 +324,13 @@ class _Reader:
         raise ParseError(message, source=self.source, line=line, column=column)
 
 
-def _rows_by_configuration(rows: list[str], codes: list[dict[Any, int]]) -> dict[int, list[str]]:
-    """The numbers of rows ``(state, ...) p, ...`` as words, by configuration; fewer than there are if one is not."""
-    ordered: dict[int, list[str]] = {}
-    for row in rows:
-        configuration, _, numbers = row.strip().partition(")")
-        states = configuration[1:].split(",")
-        if configuration[:1] != "(" or len(states) != len(codes):
-            break
-        j = 0
-        for code_of, state in zip(codes, states):
-            code = code_of.get(state.strip())
-            if code is None:
-                return ordered
-            j = j * len(code_of) + code
-        ordered[j] = numbers.split(",")
-    return ordered
+def _configurations(parents: list[Variable]) -> list[str]:
+    """How the row of each parent configuration begins, in their order."""
+    if not parents:
+        return ["table"]
+    if len(parents) == 1:  # without a comma, blanks separate names
+        return [f"({state}" for state in parents[0].states if len(state.split()) == 1]
+    return ["(" + ", ".join(states) for states in product(*[parent.states for parent in parents])]
 
 
 def _mask(match: re.Match[str]) -> str:
