@@ -383,7 +383,7 @@ def normalised(
     Negative, non-finite or badly summing rows are refused with the row named.
     """
     rows = table.reshape(-1, child.n_states)
-    sums = rows.sum(axis=1)
+    sums = _sums(rows)
     off = np.abs(sums - 1)
     most = float(off.max(initial=0.0))
     if not (most <= TOLERANCE and rows.min(initial=0.0) >= 0):  # what is not finite has no such sum
@@ -411,12 +411,19 @@ def to_be_normalised(tables: Sequence[NDArray[np.float64]]) -> list[int]:
     found: set[int] = set()
     for length, numbers in by_length.items():
         rows = np.concatenate([tables[number].ravel() for number in numbers]).reshape(-1, length)
-        exact = (np.abs(rows.sum(axis=1) - 1) <= EXACT) & (rows.min(axis=1) >= 0)
+        exact = (np.abs(_sums(rows) - 1) <= EXACT) & (rows.min(axis=1) >= 0)
         if not exact.all():
             ends = np.cumsum([tables[number].size // length for number in numbers])
             places = np.searchsorted(ends, np.flatnonzero(~exact), side="right")
             found.update(numbers[place] for place in places.tolist())
     return sorted(found)
+
+
+def _sums(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of each row; not finite where numbers are not, or are far too large."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums: NDArray[np.float64] = rows.sum(axis=1)
+    return sums
 
 
 def warn_normalised(what: str, off: float) -> None:
