@@ -71,10 +71,9 @@ class Variable:
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise DataError(f"a variable needs a name, a string that is not blank; got {name!r}")
-        given = states
         if not isinstance(states, (list, tuple)):
-            given = _checking.several(f"variable {name!r}: the states", states, "labels", DataError)
-        labels = tuple(plain_states(given))
+            states = _checking.several(f"variable {name!r}: the states", states, "labels", DataError)
+        labels = tuple(plain_states(states))
         if not labels:
             raise DataError(f"variable {name!r} has no states; give at least one")
         seen: set[State] = set()

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterator
 from itertools import product
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -326,11 +326,12 @@ class _Reader:
 
 def _configurations(parents: list[Variable]) -> list[str]:
     """How the row of each parent configuration begins, in their order."""
+    states = cast("list[tuple[str, ...]]", [parent.states for parent in parents])
     if not parents:
         return ["table"]
     if len(parents) == 1:  # without a comma, blanks separate names
-        return [f"({state}" for state in parents[0].states if len(state.split()) == 1]
-    return ["(" + ", ".join(states) for states in product(*[parent.states for parent in parents])]
+        return [f"({state}" for state in states[0] if len(state.split()) == 1]
+    return ["(" + ", ".join(configuration) for configuration in product(*states)]
 
 
 def _mask(match: re.Match[str]) -> str:
