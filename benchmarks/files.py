@@ -17,7 +17,7 @@ from benchmarks.report import Section
 from bntk.io.files import read_text
 
 TITLE = "Network files"
-NETWORKS = ("alarm", "hailfinder", "andes", "link", "munin1", "munin", "diabetes")
+NETWORKS = ("asia", "alarm", "insurance", "hailfinder", "win95pts", "andes", "link", "munin1", "munin", "diabetes")
 QUICK = ("alarm", "munin1")
 
 

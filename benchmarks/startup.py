@@ -1,4 +1,5 @@
-"""What a start costs: ``import bntk``, the first call of each group of kernels, and the same on the second start.
+"""What a start costs: ``import bntk``, the first call of each group of kernels, the same on the second start; and the
+``bntk`` command, beside importing what it cannot do without, and beside a first answer of the peers.
 
 python -m benchmarks.startup [--quick]
 """
@@ -6,12 +7,15 @@ python -m benchmarks.startup [--quick]
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 
+import bntk
 from benchmarks import report
-from benchmarks.measure import Options, Time, installed
+from benchmarks.measure import Options, Time, digits, installed
 from benchmarks.report import Section
 
 TITLE = "Starting"
@@ -63,7 +67,74 @@ def startup(options: Options) -> Section:
     return section
 
 
-PARTS = {"startup": startup}
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+#: Commands, and what they are compared with: those that read no rows need numpy only.
+COMMANDS = {
+    "import numpy": ["--version", "--help", "info {bif}", "query asia lung --given xray=yes",
+                     "query {bif} CVP --given HR=LOW", "convert {bif} {folder}/copy.net"],
+    "import sklearn": ["learn {csv} --target dysp --model tan -o {folder}/dysp.json", "info {folder}/dysp.json",
+                       "predict {folder}/dysp.json {csv} -o {folder}/labels.csv",
+                       "evaluate {csv} --target dysp --model nb"],
+}  # fmt: skip
+#: Import, load alarm and one posterior, in a process of its own.
+FIRST_ANSWERS = {
+    "bntk": "import bntk; bntk.load({bif!r}).query('CVP', given={{'HR': 'LOW'}})",
+    "pyAgrum": (
+        "import pyagrum; e = pyagrum.LazyPropagation(pyagrum.loadBN({bif!r})); e.setEvidence({{'HR': 'LOW'}}); "
+        "e.posterior('CVP')"
+    ),
+    "pgmpy": (
+        "from pgmpy.readwrite import BIFReader; from pgmpy.inference import VariableElimination as V; "
+        "V(BIFReader({bif!r}).get_model()).query(['CVP'], evidence={{'HR': 'LOW'}}, show_progress=False)"
+    ),
+}
+
+
+def processor_seconds(words: Sequence[str], repeats: int) -> Time:
+    """What a process of Python takes of the processor, from its start to its end: the least of several, all warm."""
+    # Python keeps the code of modules that it has compiled, unless it is told not to; so do installers.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    taken = []
+    for _ in range(repeats + 1):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *words], capture_output=True, env=environment, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return Time(min(taken[1:]))
+
+
+def command(options: Options) -> Section:
+    section = Section(
+        "The command, and a first answer",
+        "Time of the processor for a whole process, with warm caches, the shortest of seven, and how many times as "
+        "much that is as the import named. The first answers import, load alarm and ask for one posterior.",
+        ["process", "time", "compared with", "times"],
+    )
+    repeats = options.pick(7, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        places = {"folder": folder, "csv": os.path.join(folder, "asia.csv"), "bif": os.path.join(folder, "alarm.bif")}
+        bntk.datasets.asia().sample(1000).to_pandas().to_csv(places["csv"], index=False)
+        bntk.load(options.network("alarm")).save(places["bif"])
+        base = {code: processor_seconds(["-c", code], repeats) for code in COMMANDS}
+        for code, lines in COMMANDS.items():
+            section.add(code, base[code], "", "")
+            for line in lines:
+                time = processor_seconds(["-m", "bntk", *line.format(**places).split()], repeats)
+                shown = line.format(folder="", csv="asia.csv", bif="alarm.bif").replace(" /", " ")
+                section.add(f"bntk {shown}", time, code, digits(time.seconds / base[code].seconds))
+        for name, code in FIRST_ANSWERS.items():
+            if name != "bntk" and not installed(name):
+                section.add(f"{name}: a first answer", Time(note="not installed"), "", "")
+                continue
+            time = processor_seconds(["-c", code.format(**places)], repeats)
+            section.add(
+                f"{name}: a first answer", time, "import numpy", digits(time.seconds / base["import numpy"].seconds)
+            )
+    return section
+
+
+PARTS = {"startup": startup, "command": command}
 
 if __name__ == "__main__":
     report.main()

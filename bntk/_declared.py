@@ -134,14 +134,28 @@ def _of_module(finder: Any, module: str, attribute: str) -> list[Declaration]:
     if source is None:
         here = [each for each in vars(importlib.import_module(module)).values() if isinstance(each, type)]
         bodies = [(cls.__name__, vars(cls), cls.__doc__) for cls in here if cls.__module__ == module]
-    elif f"\n    {attribute} = " in source:  # to parse the others would take most of the time
-        nodes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
-        bodies = [(node.name, _constants(node), ast.get_docstring(node)) for node in nodes]
+    else:
+        nodes = [node for text in _declaring(source, attribute) for node in ast.parse(text).body]
+        classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+        bodies = [(node.name, _constants(node), ast.get_docstring(node)) for node in classes]
     return [
         Declaration(module, name, names, _summary(doc))
         for name, body, doc in bodies
         if (names := _names(body, attribute))
     ]
+
+
+def _declaring(source: str, attribute: str) -> Iterator[str]:
+    """The classes in a source that declare an attribute, without their methods: to parse all would take far longer."""
+    for text in _TOP_LEVEL.split(source):
+        if text.startswith("class ") and f"\n    {attribute} = " in text:
+            head = _METHOD.split(text, maxsplit=1)[0]
+            yield head if f"\n    {attribute} = " in head else text
+
+
+#: Line ends before a class and its decorators, and before the first method of a class.
+_TOP_LEVEL = re.compile(r"\n(?=class |@)")
+_METHOD = re.compile(r"\n    (?=def |async def |@)")
 
 
 def _constants(node: ast.ClassDef) -> dict[str, Any]:

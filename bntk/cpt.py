@@ -383,9 +383,11 @@ def normalised(
     Negative, non-finite or badly summing rows are refused with the row named.
     """
     rows = table.reshape(-1, child.n_states)
-    sums = rows.sum(axis=1)
-    wrong = ~np.isfinite(rows).all(axis=1) | (rows < 0).any(axis=1) | ~(np.abs(sums - 1) <= TOLERANCE)
-    if wrong.any():
+    sums = _sums(rows)
+    off = np.abs(sums - 1)
+    most = float(off.max(initial=0.0))
+    if not (most <= TOLERANCE and rows.min(initial=0.0) >= 0):  # what is not finite has no such sum
+        wrong = (rows < 0).any(axis=1) | ~(off <= TOLERANCE)
         first = int(np.argmax(wrong))
         index = np.unravel_index(first, table.shape[:-1]) if parents else ()
         shown = ", ".join(f"{x:g}" for x in rows[first][:8]) + (", ..." if child.n_states > 8 else "")
@@ -394,11 +396,34 @@ def normalised(
             "expected numbers from 0 to 1 that sum to 1"
             + (f" ({int(wrong.sum())} such rows)" if wrong.sum() > 1 else "")
         )
-    off = np.abs(sums - 1)
-    mend = off > EXACT
-    if mend.any():
-        rows[mend] /= sums[mend, None]
-    return table, float(off.max(initial=0.0))
+    if most > EXACT:
+        mend = off > EXACT
+        table = table.copy()
+        table.reshape(rows.shape)[mend] /= sums[mend, None]
+    return table, most
+
+
+def to_be_normalised(tables: Sequence[NDArray[np.float64]]) -> list[int]:
+    """The numbers of those tables that :func:`normalised` does not leave as they are, most often few or none."""
+    by_length: dict[int, list[int]] = {}
+    for number, table in enumerate(tables):
+        by_length.setdefault(table.shape[-1], []).append(number)
+    found: set[int] = set()
+    for length, numbers in by_length.items():
+        rows = np.concatenate([tables[number].ravel() for number in numbers]).reshape(-1, length)
+        exact = (np.abs(_sums(rows) - 1) <= EXACT) & (rows.min(axis=1) >= 0)
+        if not exact.all():
+            ends = np.cumsum([tables[number].size // length for number in numbers])
+            places = np.searchsorted(ends, np.flatnonzero(~exact), side="right")
+            found.update(numbers[place] for place in places.tolist())
+    return sorted(found)
+
+
+def _sums(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of each row; not finite where numbers are not, or are far too large."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums: NDArray[np.float64] = rows.sum(axis=1)
+    return sums
 
 
 def warn_normalised(what: str, off: float) -> None:

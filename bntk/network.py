@@ -93,6 +93,19 @@ class BayesianNetwork:
         network._positions, network._report = parts.get("positions"), parts.get("report")
         return network
 
+    @classmethod
+    def _of_families(cls, cpts: Sequence[CPT]) -> BayesianNetwork:
+        """The network of tables whose variables are known to be each other's; a cycle is refused."""
+        places = {cpt.name: place for place, cpt in enumerate(cpts)}
+        given = [[places[parent.name] for parent in cpt.parents] for cpt in cpts]
+        dag = DAG._trusted(tuple(places), tuple([tuple(sorted(row)) for row in given]))
+        dag._refuse_cycle()
+        ordered = [
+            cpt if tuple(row) == sorted_row else cpt.reorder([dag.nodes[place] for place in sorted_row])
+            for cpt, row, sorted_row in zip(cpts, given, dag.parent_indices, strict=True)
+        ]
+        return cls._trusted(dag, ordered)
+
     def _with_cpts(self, cpts: Iterable[CPT]) -> BayesianNetwork:
         """This network with other numbers in its tables, which have the same variables."""
         parts = {"prior": self._prior, "prior_counts": self._prior_counts, "positions": self._positions}
@@ -1128,6 +1141,8 @@ def _options(engine: EngineName, max_entries: int | None, settings: dict[str, An
 
 
 def _as_cpt(local: LocalDistribution) -> CPT:
+    if isinstance(local, CPT):  # a protocol takes far longer to check
+        return local.to_cpt()
     if not isinstance(local, LocalDistribution):
         raise NetworkError(f"expected a CPT or another local distribution (with to_cpt), got {_checking.shown(local)}")
     return _checking.instance("what to_cpt returns", local.to_cpt(), CPT, error=NetworkError)

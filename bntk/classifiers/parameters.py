@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import check_cv
 
 from bntk import _checking
 from bntk._checking import Check
@@ -78,6 +77,8 @@ def _structure(name: str, value: Any) -> None:
 
 def given_splits(cv: Any, n_rows: int, labels: Any) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """The rows to learn from and to hold out that a splitter or a list of splits gives; anything else is refused."""
+    from sklearn.model_selection import check_cv  # slow to import, and seldom needed
+
     try:
         pairs = [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv).split(np.empty((n_rows, 0)), labels)]
         rows = [tuple(np.flatnonzero(x) if x.dtype == bool else x for x in pair) for pair in pairs]

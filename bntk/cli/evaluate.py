@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bntk.cli.command import Command, Example, UsageError
-from bntk.cli.inputs import read_data
 from bntk.cli.models import Training, classifiers
 from bntk.cli.options import (
     DEFAULT,
@@ -28,6 +27,7 @@ from bntk.cli.options import (
     share,
 )
 from bntk.cli.output import PICTURES, check_can_be_written, emit, showing_notes, shows_progress, table, write_file
+from bntk.cli.rows import read_data
 from bntk.errors import DataError
 from bntk.evaluation.measure_table import MEASURES, canonical, named
 

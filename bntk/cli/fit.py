@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import bntk
 from bntk._declared import FORMATS
 from bntk.cli.command import Command, Example
-from bntk.cli.inputs import Data, load_structure, read_data, reading, rows_for, shared_columns
+from bntk.cli.inputs import load_structure
 from bntk.cli.options import (
     add_data,
     add_force,
@@ -25,6 +25,7 @@ from bntk.cli.options import (
     suffixes,
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
+from bntk.cli.rows import Data, read_data, reading, rows_for, shared_columns
 from bntk.errors import InterruptedWarning
 
 if TYPE_CHECKING:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from bntk.cli.command import Command, Example
-from bntk.cli.inputs import DATA_SUFFIXES, Data, are_numbers, is_network, load_model, read_data, spreadsheet_advice
-from bntk.cli.models import describe
+from bntk.cli.inputs import DATA_SUFFIXES, is_network, load_model, spreadsheet_advice
 from bntk.cli.options import add_data_options, add_json
 from bntk.cli.output import emit, facts, shortened, suffix_of, table
+
+if TYPE_CHECKING:
+    from bntk.cli.rows import Data
 
 _MOST_LINES = 60
 _WIDEST = 72  # characters of the states of a column
@@ -31,6 +33,8 @@ def _add_options(parser: ArgumentParser) -> None:
 def _run(options: Namespace) -> None:
     source = options.data
     if source == "-" or suffix_of(source) in DATA_SUFFIXES or spreadsheet_advice(source):
+        from bntk.cli.rows import read_data
+
         _tell_rows(options, read_data(options))
         return
     model = load_model(source)
@@ -52,7 +56,7 @@ def _tell_rows(options: Namespace, data: Data) -> None:
         for name, there in known.items()
     ]
     missing, suspects = sum(column["missing"] for column in columns), _missing_texts(columns)
-    complete = int(np.logical_and.reduce(list(known.values())).sum())
+    complete = int(functools.reduce(operator.and_, known.values()).sum())
     document = {
         **{"kind": "rows", "file": data.source, "rows": data.n_rows, "columns": columns},
         **{"missing_cells": missing, "complete_rows": complete, "perhaps_missing": suspects},
@@ -93,6 +97,8 @@ def _suspicion(suspects: dict[str, list[str]]) -> str | None:
 
 
 def _kind(states: list[Any]) -> str:
+    from bntk.cli.rows import are_numbers
+
     if not states:
         return "empty"
     if are_numbers(states):
@@ -151,6 +157,8 @@ def _tell_network(options: Namespace, network: Any) -> None:
 
 
 def _tell_classifier(options: Namespace, classifier: Any) -> None:
+    from bntk.cli.models import describe
+
     document = {**describe(classifier), "file": options.data}
     document["options"] = {name: _told(value) for name, value in classifier.get_params(deep=False).items()}
     emit(options, document, lambda: classifier_text(document))

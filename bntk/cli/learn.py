@@ -13,7 +13,7 @@ from bntk._declared import FORMATS
 from bntk._progress import showing_progress
 from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.info import classifier_text
-from bntk.cli.inputs import check_names, read_data, reading
+from bntk.cli.inputs import check_names
 from bntk.cli.models import Training, classifiers, describe
 from bntk.cli.options import (
     DEFAULT,
@@ -35,6 +35,7 @@ from bntk.cli.options import (
     suffixes,
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
+from bntk.cli.rows import read_data, reading
 from bntk.errors import DataError, InterruptedWarning
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS, Declared
 from bntk.cli.command import UsageError
-from bntk.cli.inputs import Data, are_numbers
 from bntk.cli.options import DEFAULT, SHARED, ModelSpec, made
 from bntk.cli.output import note
+from bntk.cli.rows import Data, are_numbers
 from bntk.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ import numpy as np
 
 import bntk
 from bntk.cli.command import Command, Example, UsageError
-from bntk.cli.inputs import NO_VARIABLE, Data, check_names, is_network, load_model, read_data, rows_for, shared_columns
+from bntk.cli.inputs import NO_VARIABLE, check_names, is_network, load_model
 from bntk.cli.models import features_of, targets_of
 from bntk.cli.options import add_data, add_json, add_output, names
 from bntk.cli.output import ROW_SUFFIXES, check_can_be_written, json_text, note, write_file, write_out, write_rows
+from bntk.cli.rows import Data, read_data, rows_for, shared_columns
 from bntk.errors import DataError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bntk.cli.command import Command, Example, UsageError
 from bntk.cli.inputs import NO_VARIABLE, check_names, given, load_network, soft
 from bntk.cli.options import add_evidence, add_json, add_network
 from bntk.cli.output import emit, table
-from bntk.inference.choose import ENGINES
+from bntk.inference.choose import ENGINES, one_question
 
 if TYPE_CHECKING:
     from bntk.inference.results import Distribution, Explanation
@@ -33,6 +33,11 @@ def _add_options(parser: ArgumentParser) -> None:
 
 
 def _run(options: Namespace) -> None:
+    with one_question():
+        _answer(options)
+
+
+def _answer(options: Namespace) -> None:
     network = load_network(options.network)
     check_names(options.targets, network.names, NO_VARIABLE)
     known, likely = given(network, options.given), soft(network, options.soft)

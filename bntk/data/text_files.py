@@ -60,7 +60,7 @@ def read_bytes(path: Path, max_unpacked: float | None = None, way_out: str = _AL
         return np.frombuffer(data, dtype=np.uint8)
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(status.st_mode) or status.st_size <= _BYTES_A_READ:
             return np.frombuffer(file.read(), dtype=np.uint8)
     return _read_regular(path, status.st_size)
 

@@ -71,12 +71,14 @@ class Variable:
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise DataError(f"a variable needs a name, a string that is not blank; got {name!r}")
-        given = _checking.several(f"variable {name!r}: the states", states, "labels", DataError)
-        labels = tuple(plain_state(state) for state in given)
+        if not isinstance(states, (list, tuple)):
+            states = _checking.several(f"variable {name!r}: the states", states, "labels", DataError)
+        labels = tuple(plain_states(states))
         if not labels:
             raise DataError(f"variable {name!r} has no states; give at least one")
         seen: set[State] = set()
-        for label in labels:
+        plain = {*map(type, labels)} <= NEVER_MISSING and len(set(labels)) == len(labels)
+        for label in () if plain else labels:
             if not isinstance(label, Hashable):
                 raise DataError(f"variable {name!r}: a state is one label, such as a string; got {label!r}")
             if is_missing(label):
@@ -84,15 +86,17 @@ class Variable:
             if label in seen:
                 raise DataError(f"variable {name!r}: state {label!r} is given twice")
             seen.add(label)
-        ordered = _checking.flag(f"variable {name!r}: ordered", ordered)
+        if ordered is not False:
+            ordered = _checking.flag(f"variable {name!r}: ordered", ordered)
         self._fill(name, labels, ordered, None if cuts is None else _checked_cuts(name, cuts, len(labels)))
 
     def _fill(self, name: str, states: tuple[State, ...], ordered: bool, cuts: tuple[float, ...] | None = None) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "states", states)
-        object.__setattr__(self, "ordered", ordered)
-        object.__setattr__(self, "n_states", len(states))
-        object.__setattr__(self, "_given_cuts", cuts)
+        fill = object.__setattr__
+        fill(self, "name", name)
+        fill(self, "states", states)
+        fill(self, "ordered", ordered)
+        fill(self, "n_states", len(states))
+        fill(self, "_given_cuts", cuts)
 
     @classmethod
     def of_intervals(cls, name: str, cuts: Sequence[float]) -> Variable:

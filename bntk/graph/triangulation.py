@@ -26,6 +26,7 @@ import numpy as np
 
 from bntk import _checking
 from bntk.errors import GraphError
+from bntk.graph import greedy
 from bntk.graph.undirected import UndirectedGraph, checked_nodes, unknown_node
 
 # The first four are numbered as in the kernels.
@@ -170,10 +171,13 @@ def _greedy_order(
         priority = np.random.default_rng(seed).permutation(graph.n_nodes)
     if heuristic == "max_cardinality":
         return _max_cardinality_order(graph, priority.tolist())
-    from bntk.graph.kernels import eliminate  # numba is loaded only when it is needed
-
     # Only the weighted fill reads sizes; whole numbers keep its sums exact, and so the ties.
     sizes = np.rint(np.exp(logs)) if heuristic == "weighted_min_fill" else logs
+    if greedy.pays(graph.n_nodes):
+        sets = [sum(1 << j for j in row) for row in graph.neighbor_indices]
+        return greedy.eliminate(sets, logs.tolist(), sizes.tolist(), priority.tolist(), heuristic)
+    from bntk.graph.kernels import eliminate  # numba is loaded only when it is needed
+
     order: list[int] = eliminate(rows, logs, sizes, priority, HEURISTICS.index(heuristic)).tolist()
     return order
 

@@ -7,7 +7,9 @@ measured on ordinary processors, where they are good to a factor of two or so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,6 +47,8 @@ MEDIUM_ENTRIES, PART = 1 << 20, 4
 
 #: Cliques, entries of all of them together, and axes of a clique (what numpy allows) up to which numpy runs a tree.
 NUMPY_CLIQUES, NUMPY_ENTRIES, NUMPY_AXES = 16, 1 << 12, 32
+#: The same cliques and entries for a process that asks one question: numpy answers it before compiled loops are loaded.
+ALONE_CLIQUES, ALONE_ENTRIES = 256, 1 << 20
 #: A clique with more entries is worked on by several threads: milliseconds of work, beside which starting threads and
 #: adding up what they found is little.
 SPLIT_ENTRIES = 1 << 22
@@ -194,6 +198,22 @@ def whole_network_serves(
     return within and (entries <= WHOLE_ENTRIES or (entries <= MEDIUM_ENTRIES and PART * part() >= 1))
 
 
+_alone = ContextVar("alone", default=False)
+
+
+@contextmanager
+def one_question() -> Iterator[None]:
+    """Within this, networks are asked one question each, as by the command: what takes long to load does not pay.
+
+    It is said by the caller, not found out, so that the last bits of an answer do not depend on what else has run.
+    """
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
+
+
 def exact_engine(tree: JunctionTree) -> EngineChoice:
     """Numpy on a handful of small cliques, compiled loops on others.
 
@@ -202,7 +222,8 @@ def exact_engine(tree: JunctionTree) -> EngineChoice:
     """
     n, entries = len(tree.cliques), sum(tree.sizes)
     size = f"{n:,} clique{'s' if n > 1 else ''} with {entries:,} entries"
-    few = n <= NUMPY_CLIQUES and entries <= NUMPY_ENTRIES and not tree.known
+    most, most_entries = (ALONE_CLIQUES, ALONE_ENTRIES) if _alone.get() else (NUMPY_CLIQUES, NUMPY_ENTRIES)
+    few = n <= most and entries <= most_entries and not tree.known
     if few and max(map(len, tree.cliques)) <= NUMPY_AXES:
         return EngineChoice("numpy", f"{size} are too few for compiled loops to pay")
     return EngineChoice("strided", f"compiled loops over {size}")

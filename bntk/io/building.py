@@ -117,7 +117,7 @@ class NetworkBuilder:
         if absent:
             self.fail(f"no table is given for {absent[:5]}")
         try:
-            network = BayesianNetwork.from_cpts(self._cpts[name] for name in self.variables)
+            network = BayesianNetwork._of_families([self._cpts[name] for name in self.variables])
         except BntkError as error:  # a cycle, say
             self.fail(str(error))
         if self._off > ROUNDING:

@@ -348,3 +348,16 @@ def test_the_public_names_are_all_that_is_shown():
     assert dir(bntk.inference) == bntk.inference.__all__
     for name in bntk.inference.__all__:
         assert getattr(bntk.inference, name).__name__ == name
+
+
+def test_one_question_is_answered_by_numpy_as_by_compiled_loops():
+    network, again = random_network(3, n=40, max_parents=2), random_network(3, n=40, max_parents=2)
+    with choose.one_question():
+        assert network.plan().engine == "numpy"
+        found, states = network.marginals(given={"x2": "s0"}), network.mpe(given={"x2": "s0"})
+    assert again.plan().engine == "strided"
+    expected, expected_states = again.marginals(given={"x2": "s0"}), again.mpe(given={"x2": "s0"})
+    for name, distribution in expected.items():
+        np.testing.assert_allclose(found[name].values, distribution.values, rtol=1e-12)
+    assert found.log_probability == pytest.approx(expected.log_probability, rel=1e-12)
+    assert dict(states) == dict(expected_states)

@@ -1,6 +1,7 @@
 import csv
 import gzip
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -132,6 +133,8 @@ def test_rows_off_by_rounding_give_one_message():
         ("0.5, 0.25, 0.25", "0.5, 0.5", 6, "has 3 states, but the row has 2 numbers"),
         ("0.5, 0.25, 0.25", "0.5, x, 0.25", 6, "not a list of numbers"),
         ("0.5, 0.25, 0.25", "0.9, 0.25, 0.25", 6, "sums to 1.4"),
+        ("0.5, 0.25, 0.25", "-1e999, 0.25, 1e999", 6, "sums to nan"),
+        ("0.5, 0.25, 0.25", "1e308, 1e308, 0", 6, "sums to inf"),
         ("table 0.25, 0.75", "table 0.25, 0.25, 0.5", 4, "needs 2 numbers"),
         ("  (no) 0.5, 0.25, 0.25;\n", "", 6, "2 parent configurations, but 1 rows"),
         ("probability ( a ) { table 0.25, 0.75; }\n", "", 8, r"no probability block for \['a'\]"),
@@ -163,41 +166,64 @@ def test_a_short_file_cannot_ask_for_a_huge_table():
             bif.parse(f"{text}probability ( c | {', '.join(parents)} ) {{ {row} }}")
 
 
-def test_mutated_files_give_a_network_or_one_error():
-    rng = random.Random(0)
-    pieces = [
-        "{",
-        "}",
-        "(",
-        ")",
-        ";",
-        ",",
-        "|",
-        '"',
-        "//",
-        "/*",
-        "*/",
-        "table",
-        "default",
-        "nan",
-        "1e999",
-        "\0",
-        "\ue000",
-    ]
-    outcomes = {"network": 0, "error": 0}
-    for _ in range(1500):
-        text = list(TINY)
-        for _ in range(rng.randrange(1, 5)):
-            at = rng.randrange(len(text))
-            text[at : at + rng.randrange(3)] = rng.choice([*pieces, "", rng.choice(TINY)])
+PIECES = ["{", "}", "(", ")", ";", ",", "|", '"', "//", "/*", "*/", "table", "default", "nan", "1e999", "\0", "\ue000"]
+TWO_PARENTS = (
+    TINY
+    + """variable c { type discrete [ 2 ] { x y, z }; }
+probability ( c | b, a ) {
+  (<5, no) 0.5, 0.5;
+  (5-12, no) 0.25, 0.75;
+  (Asy/Patch, no) 1.0, 0.0;
+  (<5, yes) 0.125, 0.875;
+  (5-12, yes) 0, 1;
+  (Asy/Patch, yes) 0.0625, 0.9375;
+}
+variable d { type discrete [ 2 ] { 0, 1 }; }
+probability ( d | c, a ) { (x y, no) 1, 0; (z, no) 0, 1; (x y, yes) .5, .5; (z, yes) 1, 0; }
+"""
+)
+
+
+def outcome_of(text: str) -> BayesianNetwork | str:
+    """The network, or what is wrong and where."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bif, "warn_normalised", lambda *_: None)
         try:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(bif, "warn_normalised", lambda *_: None)
-                bif.parse("".join(text))
-            outcomes["network"] += 1
-        except ParseError:
-            outcomes["error"] += 1
-    assert min(outcomes.values()) > 50
+            return bif.parse(text)
+        except ParseError as error:
+            return str(error)
+
+
+def mutations(text: str, n: int) -> Iterator[str]:
+    rng = random.Random(0)
+    for _ in range(n):
+        changed = list(text)
+        for _ in range(rng.randrange(1, 5)):
+            at = rng.randrange(len(changed))
+            changed[at : at + rng.randrange(3)] = rng.choice([*PIECES, "", rng.choice(text)])
+        yield "".join(changed)
+
+
+def test_mutated_files_give_a_network_or_one_error():
+    outcomes = [type(outcome_of(text)) for text in mutations(TINY, 1500)]
+    assert min(outcomes.count(BayesianNetwork), outcomes.count(str)) > 50
+
+
+def test_tables_read_as_a_whole_are_those_read_row_by_row(monkeypatch):
+    texts = [TINY, TWO_PARENTS, *mutations(TINY, 1500), *mutations(TWO_PARENTS, 3000)]
+    as_a_whole = [outcome_of(text) for text in texts]
+    assert isinstance(as_a_whole[1], BayesianNetwork)
+    monkeypatch.setattr(bif._Reader, "_written_out", lambda *_: None)
+    row_by_row = [outcome_of(text) for text in texts]
+    assert as_a_whole == row_by_row
+    assert sum(isinstance(each, BayesianNetwork) for each in row_by_row) > 100
+
+
+def test_one_parent_s_state_with_a_blank_needs_quotes():
+    text = TWO_PARENTS + "variable e { type discrete [ 1 ] { 0 }; }\nprobability ( e | c ) { (x y) 1; (z) 1; }"
+    with pytest.raises(ParseError, match="2 states for the 1 parents"):
+        bif.parse(text)
+    assert bif.parse(text.replace("(x y) 1", '("x y") 1')).cpt("e").values.tolist() == [[1.0], [1.0]]
 
 
 @settings(max_examples=200)

@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pytest
+from random_networks import random_network
 
 import bntk
 
@@ -66,3 +67,69 @@ def test_the_number_of_threads_can_be_set():
         run("import bntk; bntk.n_threads()", BNTK_NUM_THREADS="none")
     with pytest.raises(ValueError, match="n must be None or a whole number from 1"):
         bntk.set_threads(0)
+
+
+# ---- the command ---------------------------------------------------------------------------------------------------
+
+LOADED = """
+import sys
+from bntk.cli import main
+code = main(sys.argv[1:])
+installed = {name for name, module in sys.modules.items() if "site-packages" in (getattr(module, "__file__", "") or "")}
+found = {name.partition(".")[0] for name in installed} | ({"scipy.stats"} & installed)
+print(code, *(name for name in found if name != "bntk" and not name.startswith("_")), file=sys.stderr)
+"""
+#: What numba, pandas and scikit-learn import in turn, some of it only where it is installed.
+COMPILED = {"numpy", "numba", "llvmlite", "scipy", "yaml", "charset_normalizer"}
+FRAMES = {"pandas", "dateutil", "six", "pytz", "pyarrow", "cloudpickle", "bottleneck", "numexpr", "psutil"}
+SKLEARN = {"sklearn", "scipy.stats", "joblib", "threadpoolctl", "narwhals", "psutil", "rich", "pygments", "cloudpickle"}
+LEARNING = COMPILED | FRAMES | SKLEARN | {"tqdm"}
+#: The modules of others that a command may load.
+MAY_LOAD = {
+    "--help": set(),
+    "--version": set(),
+    "info --help": set(),
+    "query --help": set(),
+    "learn --help": {"numpy"},
+    "info asia": {"numpy"},
+    "info large.bif": {"numpy"},
+    "query asia lung --given xray=yes": {"numpy"},
+    "query asia --mpe --soft xray=0.2,0.8": {"numpy"},
+    "query large.bif x0 x1 --given x2=s0": {"numpy"},
+    "query large.bif": {"numpy"},
+    "convert large.bif copy.net": {"numpy"},
+    "convert large.bif copy.xmlbif": {"numpy", "defusedxml"},
+    "convert large.bif copy.xdsl.gz": {"numpy", "defusedxml"},
+    "convert asia copy.json": {"numpy"},
+    "convert asia copy.uai": {"numpy"},
+    "info rows.csv": COMPILED,
+    "fit asia rows.csv -o fitted.bif": COMPILED,
+    "sample asia -n 10 -o drawn.csv": COMPILED | FRAMES,
+    "learn rows.csv -o learned.bif": COMPILED | FRAMES | {"tqdm"},
+    "learn rows.csv --target dysp --model tan -o tan.json": LEARNING,
+    "info dysp.json": LEARNING,
+    "predict dysp.json rows.csv -o labels.csv": LEARNING,
+    "evaluate rows.csv --target dysp --model nb --folds 2": LEARNING,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Rows, a classifier, and a network of more cliques than numpy works on in a process that asks more than once."""
+    folder = tmp_path_factory.mktemp("command")
+    rows = bntk.datasets.asia().sample(50, seed=1).to_pandas()
+    rows.to_csv(folder / "rows.csv", index=False)
+    bntk.TAN().fit(rows.drop(columns="dysp"), rows["dysp"]).save(folder / "dysp.json")
+    network = random_network(3, n=40, max_parents=2)
+    assert network.plan().engine == "strided"
+    network.save(folder / "large.bif")
+    return folder
+
+
+@pytest.mark.parametrize("command", MAY_LOAD)
+def test_a_command_loads_no_more_than_it_needs(command, folder):
+    words = [sys.executable, "-c", LOADED, *command.split()]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder, check=True)
+    code, *loaded = done.stderr.splitlines()[-1].split()
+    assert code == "0"
+    assert {*loaded} <= MAY_LOAD[command]

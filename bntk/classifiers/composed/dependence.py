@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
 from bntk._checking import is_whole
 from bntk.classifiers.composed.inputs import Floats, Inputs
@@ -33,6 +32,8 @@ def splits_of(cv: Any, maker: LinkMaker, seed: int) -> list[tuple[Rows, Rows]]:
     if is_whole(cv):
         if not 2 <= cv <= n_rows:
             raise ValueError(f"cv={cv!r} must be from 2 to the number of rows, {n_rows:,}")
+        from sklearn.model_selection import KFold  # slow to import
+
         cv = KFold(int(cv), shuffle=True, random_state=seed)
     if maker.places is None or hasattr(cv, "split"):
         return given_splits(cv, n_rows, maker.codes.T)

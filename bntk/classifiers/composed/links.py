@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
@@ -84,8 +83,10 @@ class ConstantLink(ChainLink):
 
     label: Any
 
-    def estimator(self) -> DummyClassifier:
+    def estimator(self) -> Any:
         """A classifier that always says the same."""
+        from sklearn.dummy import DummyClassifier  # slow to import, and seldom needed
+
         return DummyClassifier(strategy="most_frequent").fit([[0]], [self.label])
 
     def log_proba(self, inputs: Inputs, codes: Codes, rows: NDArray[np.intp] | None = None) -> Floats:

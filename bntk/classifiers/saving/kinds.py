@@ -130,6 +130,15 @@ def classifier_classes() -> dict[str, type[RowReader]]:
     return of_users | CLASSIFIERS.load() | MULTI_CLASSIFIERS.load()
 
 
+def classifier_class(name: str) -> type[RowReader] | None:
+    """The classifier of that name, without importing the others; None if there is none."""
+    own = CLASSIFIERS.classes | MULTI_CLASSIFIERS.classes
+    if name in own:
+        found: type[RowReader] = own[name].load()
+        return found
+    return (CLASSIFIERS.of_users() | MULTI_CLASSIFIERS.of_users()).get(name)
+
+
 def state_types(cls: type[RowReader]) -> dict[str, Any]:
     """What a fitted classifier consists of: attributes and their types, of its class and the classes above it."""
     return {name: hint for base in reversed(cls.__mro__) for name, hint in base.__dict__.get("_state", {}).items()}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bntk.classifiers.base import RowReader
 from bntk.classifiers.saving.hints import conforms, is_plain
-from bntk.classifiers.saving.kinds import classifier_classes, functions, kinds, parameter_types, state_types
+from bntk.classifiers.saving.kinds import classifier_class, functions, kinds, parameter_types, state_types
 from bntk.classifiers.saving.writing import Writer
 from bntk.classifiers.unsaved import Unsaved
 from bntk.data.variable import Variable
@@ -64,9 +64,9 @@ class Reader:
 
     def _classifier(self, entry: Any, path: str) -> RowReader:
         name = self._keys(entry, path, {"class", "params"}, {"fitted"})["class"]
-        if not isinstance(name, str) or name not in classifier_classes():
+        cls = classifier_class(name) if isinstance(name, str) else None
+        if cls is None:
             self.fail(f"{path}.class", f"the classifier {shown(name)} is not known")
-        cls = classifier_classes()[name]
         params = self._parameters(cls, entry["params"], f"{path}.params")
         state = self._state(cls, entry["fitted"], f"{path}.fitted") if "fitted" in entry else {}
         classifier = cls(**params)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from bntk.classifiers.base import RowReader
 from bntk.classifiers.saving.kinds import (
+    classifier_class,
     classifier_classes,
     functions,
     kinds,
@@ -67,7 +68,7 @@ class Writer:
 
     def _entry(self, classifier: RowReader) -> dict[str, Any]:
         cls = type(classifier)
-        if classifier_classes().get(cls.__name__) is not cls:
+        if classifier_class(cls.__name__) is not cls:
             raise DataError(
                 f"{cls.__name__} is no classifier of this package, so a file cannot say how it predicts; use one of "
                 f"{', '.join(classifier_classes())}, or derive a class from one of these and give it a name of its own"

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bntk.errors import DataError, ImpossibleEvidence
 from bntk.inference import choose
-from bntk.inference.approximate.loopy import LoopyMarginals, loopy_network
-from bntk.inference.approximate.samples import ChainSample, WeightedSample
-from bntk.inference.approximate.sampling import gibbs, likelihood_weighting
 from bntk.inference.choose import Options
 from bntk.inference.engines import Codes, Evidence, Floats, Ints
 from bntk.inference.evidence import Findings
 from bntk.inference.exact.strided_rows import distinct_rows
 from bntk.network import BayesianNetwork
+
+if TYPE_CHECKING:  # exact queries import this module as well
+    from bntk.inference.approximate.loopy import LoopyMarginals
+    from bntk.inference.approximate.samples import ChainSample, WeightedSample
 
 
 class Propagated:
@@ -57,6 +58,8 @@ class Propagation:
     """Loopy belief propagation on the tables of a network."""
 
     def __init__(self, network: BayesianNetwork, settings: Mapping[str, Any]) -> None:
+        from bntk.inference.approximate.loopy import loopy_network
+
         self._program, self._settings = loopy_network(network), dict(settings)
 
     def run(self, likelihood: Mapping[int, ArrayLike]) -> Propagated:
@@ -90,7 +93,7 @@ class Sampled:
 
     def __init__(self, sample: WeightedSample | ChainSample) -> None:
         self.sample = sample
-        self.log_z = sample.log_probability if isinstance(sample, WeightedSample) else math.nan
+        self.log_z = getattr(sample, "log_probability", math.nan)  # chains have none
 
     def marginal(self, variable: int) -> Floats:
         """The share of the rows that has each state."""
@@ -106,6 +109,8 @@ class Sampled:
 
     def report(self, variables: Sequence[int]) -> str:
         """The effective sample size, and the largest standard error."""
+        from bntk.inference.approximate.samples import WeightedSample
+
         n = f"{self.sample.table.n_rows:,} rows"
         error = max((float(error.max()) for error in self.standard_errors(variables)), default=0.0)
         if isinstance(self.sample, WeightedSample):
@@ -132,6 +137,8 @@ class Sampler:
 
     def calibrate(self, evidence: Evidence) -> Sampled:
         """Rows drawn given the evidence."""
+        from bntk.inference.approximate.sampling import gibbs, likelihood_weighting
+
         findings = Findings.of(self._network, evidence.likelihood)
         draw = likelihood_weighting if self._options.engine == "weighting" else gibbs
         return Sampled(draw(self._network, findings, **self._options.settings))
