@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bntk._kernels import njit
+from bntk._kernels import njit, part
 
 #: Products that are smaller may have lost digits.
 FAINT = 1e-290
@@ -17,7 +17,7 @@ BLOCK = 2048  # rows whose numbers stay in the first-level cache
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _uniform(key, counter):
     """A number from 0 up to 1 (SplitMix64, Steele, Lea and Flood 2014)."""
     z = key + counter * GOLDEN
@@ -27,7 +27,7 @@ def _uniform(key, counter):
     return np.float64(np.int64(z >> np.uint64(11))) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda codes, order, *rest: 4 * order.size * (rest[-1] - rest[-2]))
 def forward_sample(codes, order, starts, members, strides, offsets, cards, cumulative, keys, begin, end):
     """Fill rows begin..end of ``codes``, parents before children.
 
@@ -70,7 +70,7 @@ def forward_sample(codes, order, starts, members, strides, offsets, cards, cumul
                 column[row + k] = drawn[k]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _conditional(states, v, starts, members, strides, offsets, tables, near, likelihood, weights):
     """weights[s] = P(v = s | all others) up to a factor: the tables of v and of its children; their sum.
 
