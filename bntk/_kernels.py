@@ -16,6 +16,9 @@ import functools
 import hashlib
 import math
 import pickle
+import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +28,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -33,7 +37,17 @@ from numba.extending import _Intrinsic, typeof_impl
 
 from bntk.errors import CacheWarning
 
-__all__ = ["Allowance", "LightKernel", "compiling_all", "interpreted", "njit", "part"]
+__all__ = [
+    "Allowance",
+    "CompilationCounter",
+    "LightKernel",
+    "cache_folder",
+    "compiling_all",
+    "interpreted",
+    "njit",
+    "part",
+    "tell_nothing",
+]
 
 _DIGEST = hashlib.sha256().digest_size
 _noted = False
@@ -42,8 +56,8 @@ _noted = False
 def njit(
     *,
     cache: bool = False,
-    steps: Callable[..., float] | None = None,
-    plain: Callable[..., Any] | None = None,
+    steps: Any = None,  # a callable or None; dictionaries of options are unpacked here
+    plain: Any = None,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Any]:
     """``numba.njit`` with the options given, and two more.
@@ -173,7 +187,8 @@ def _type_of_light_kernel(value: LightKernel, context: Any) -> Any:
 def interpreted(kernel: Any) -> Callable[..., Any]:
     """A kernel as Python runs it, with all kernels that it calls."""
     function = kernel.py_func
-    return FunctionType(function.__code__, _names_without_compiler(function.__globals__), function.__name__)
+    names = _names_without_compiler(function.__globals__)
+    return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
 
 
 _names: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
@@ -256,7 +271,7 @@ def _digest_of_file(path: str) -> bytes:
 
 
 class _PartLibrary(JITCodeLibrary):
-    """The code of a kernel that is a part of others: linked into theirs, and optimised and made machine code only there.
+    """The code of a kernel that is a part of others: optimised and made machine code only within these.
 
     Numba does both for every function and again for each that calls it: half of the compiler's time.
     """
@@ -301,6 +316,95 @@ class _PartCompiler(Compiler):
         if self.state.library is None:
             self.state.library = _PartLibrary(self.state.targetctx.codegen(), func.__qualname__)
         return super().compile_extra(func)
+
+
+# ---- telling ---------------------------------------------------------------------------------------------------------
+
+#: Seconds of compiling after which somebody who waits is told, once in a process.
+PATIENCE = 1.0
+TOLD = (
+    "bntk: compiling kernels for this machine; they are kept, so that it happens once (bntk warm-up compiles all of "
+    "them)"
+)
+
+
+class _Teller(event.Listener):
+    """Says that the compiler is at work, when that has taken a while and somebody can see it."""
+
+    def __init__(self) -> None:
+        self._spent, self._began, self._depth = 0.0, 0.0, 0
+        self._timer: threading.Timer | None = None
+        self.is_done = False
+
+    def on_start(self, event: Any) -> None:
+        """A kernel begins to be compiled; the parts of it are within."""
+        if self.is_done or not hasattr(event.data["dispatcher"], "compiled_from"):
+            return
+        self._depth += 1  # numba compiles under a lock, so that this is one thread at a time
+        if self._depth == 1 and is_watched():
+            self._began = time.perf_counter()
+            self._timer = threading.Timer(max(0.0, PATIENCE - self._spent), self.tell)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, event: Any) -> None:
+        """It has ended, or failed."""
+        if self._depth == 0 or not hasattr(event.data["dispatcher"], "compiled_from"):
+            return
+        self._depth -= 1
+        if self._depth == 0 and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._spent += time.perf_counter() - self._began
+
+    def tell(self) -> None:
+        """Say it, unless it has been said."""
+        if not self.is_done:
+            self.is_done = True
+            print(TOLD, file=sys.stderr, flush=True)
+
+
+_teller = _Teller()
+event.register("numba:compile", _teller)
+
+
+def tell_nothing() -> None:
+    """Say nothing of compiling in this process: whoever calls this does."""
+    _teller.is_done = True
+
+
+def is_watched() -> bool:
+    """Whether standard error is a terminal or a notebook, of somebody who does not ignore all warnings."""
+    for action, message, category, module, _ in warnings.filters:
+        if message is None and module is None and issubclass(UserWarning, category):
+            if action == "ignore":
+                return False
+            break
+    in_notebook = type(sys.stderr).__module__.startswith("ipykernel")
+    return in_notebook or (hasattr(sys.stderr, "isatty") and sys.stderr.isatty())
+
+
+class CompilationCounter(event.Listener):
+    """Counts the kernels that are compiled within a ``with`` block, each with its parts as one."""
+
+    def __init__(self) -> None:
+        self.count, self._depth = 0, 0
+
+    def __enter__(self) -> CompilationCounter:
+        event.register("numba:compile", self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        event.unregister("numba:compile", self)
+
+    def on_start(self, event: Any) -> None:
+        """A kernel begins to be compiled."""
+        self.count += self._depth == 0
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """It has ended, or failed."""
+        self._depth -= 1
 
 
 # ---- the cache -------------------------------------------------------------------------------------------------------
@@ -369,6 +473,11 @@ class _KernelFile(IndexDataCacheFile):
 
     def _digest(self, key: Any, data: bytes) -> bytes:
         return hashlib.sha256(repr((key, self._source_stamp)).encode() + data).digest()
+
+
+def cache_folder() -> str:
+    """Where kernels are kept: the folder that the environment names, or beside the modules of the package."""
+    return str(numba.config.CACHE_DIR or Path(__file__).parent)
 
 
 #: The decorator of functions that only kernels call.

@@ -32,7 +32,7 @@ def n_log_n(n, scale):
     return np.int64(round(scale * n * math.log2(n))) if n > 0 else np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda n, scale: 2 * n)
 def n_log_n_table(n, scale):
     """:func:`n_log_n` of 0 ... n."""
     table = np.empty(n + 1, dtype=np.int64)
@@ -141,7 +141,7 @@ def accepted(both, left, right, total):
     return gain > (math.log2(max(total - 1.0, 1.0)) + delta) / total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda values, order, *rest: 30 * order.size)
 def mdl_kernel(values, order, classes, weights, n_classes, table, scale):
     """The cuts of one column, in no order: for each, the largest value on its left and the smallest on its right.
 
@@ -174,7 +174,7 @@ def mdl_kernel(values, order, classes, weights, n_classes, table, scale):
     return cuts[:, :n_cuts].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda values, cuts, codes: values.size * (1 + cuts.size))
 def code_kernel(values, cuts, codes):
     """How many cuts are below each value, into ``codes``; one more than there are cuts where the value is NaN."""
     one, missing = codes.dtype.type(1), codes.dtype.type(cuts.size + 1)

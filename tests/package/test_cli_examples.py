@@ -37,7 +37,7 @@ def test_the_help_of_a_command_has_its_examples(name, capsys, monkeypatch):
 def test_the_help_lists_all_commands_in_order(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    assert re.findall(r"^    (\w+)  ", text, flags=re.MULTILINE) == list(COMMANDS)
+    assert re.findall(r"^    ([\w-]+)  ", text, flags=re.MULTILINE) == list(COMMANDS)
     for example in EXAMPLES:
         assert str(example) in text
 

@@ -488,7 +488,7 @@ def _bethe(graph, tables, row, likelihood, b):
 
 def _steps(graph, tables, likelihood, *rest):
     """About how many microseconds Python takes for ten rounds."""
-    return 10 * likelihood.shape[0] * likelihood.shape[1] * int(2 * graph.table_start[-1] + 8 * graph.message_start[-1])
+    return 30 * likelihood.shape[0] * likelihood.shape[1] * int(2 * graph.table_start[-1] + 8 * graph.message_start[-1])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", steps=_steps)

@@ -27,7 +27,7 @@ def _uniform(key, counter):
     return np.float64(np.int64(z >> np.uint64(11))) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True, steps=lambda codes, order, *rest: 4 * order.size * (rest[-1] - rest[-2]))
+@njit(cache=True, nogil=True, steps=lambda codes, order, *rest: 10 * order.size * (rest[-1] - rest[-2]))
 def forward_sample(codes, order, starts, members, strides, offsets, cards, cumulative, keys, begin, end):
     """Fill rows begin..end of ``codes``, parents before children.
 

@@ -280,7 +280,7 @@ def sum_children(N, slots, r):
     return sums
 
 
-@njit(cache=True, nogil=True, steps=lambda scheme, starts, n_rows, y, *rest: 6 * y.size)
+@njit(cache=True, nogil=True)
 def fill_family(
     scheme, starts, n_rows, y, weights, weighted, codes, cards, has_missing, target, alpha, log_counts, child, features,
     strides, missing, n_pa, logs, pa, cell, counted, out,
@@ -312,7 +312,7 @@ def fill_located(
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, steps=lambda *given: 6 * given[3].size * (given[-2] - given[-3]))
+@njit(cache=True, nogil=True, steps=lambda *given: 10 * given[3].size * (given[-2] - given[-3]))
 def fill_pool(
     scheme, starts, n_rows, y, weights, weighted, codes, cards, has_missing, target, alpha, log_counts, children,
     features, feature_starts, logs, places, first, end, pool,

@@ -86,7 +86,7 @@ def write_tails(nodes, tree, tails):
             tails[nodes[b]] = nodes[tree[b]]
 
 
-@njit(cache=True, nogil=True, steps=lambda added, *rest: 20 * added.size * added.shape[-1] ** 2)
+@njit(cache=True, nogil=True, steps=lambda added, linked, *rest: 20 * added.size * linked.size**2)
 def trees_with(added, linked, informative, weights, values, unit, root, forest, discard, tails, counts):
     """For each feature of ``added``, the best trees when it has a class arc besides those that are ``linked``.
 
