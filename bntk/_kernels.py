@@ -178,7 +178,7 @@ class LightKernel:
             return interpreted(self.kernel)(*arguments)
 
 
-@typeof_impl.register(LightKernel)  # type: ignore[untyped-decorator]
+@typeof_impl.register(LightKernel)
 def _type_of_light_kernel(value: LightKernel, context: Any) -> Any:
     """To other kernels it is a kernel like any other."""
     return typeof_impl(value.kernel, context)

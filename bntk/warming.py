@@ -7,6 +7,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,14 +62,14 @@ def _of_networks() -> Iterator[Callable[[], Any]]:
     yield lambda: large.map(names[:2], some)
     yield lambda: large.query(list(names[:2]), some)
     for engine in ("loopy", "gibbs", "weighting"):
-        yield lambda engine=engine: asia.query("lung", given, engine=engine)
+        yield partial(asia.query, "lung", given, engine=engine)
     yield lambda: asia.posterior(holes, "lung")
     yield lambda: asia.posterior(rows, "lung")
     yield lambda: asia.posterior(holes, "lung", engine="loopy")
     yield lambda: asia.log_likelihood(holes)
     for how in ("mpe", "mode", "sample"):
-        yield lambda how=how: asia.impute(holes, how)
-        yield lambda how=how: large.impute(bntk.datasets.with_missing(large.sample(20), 0.5), how)
+        yield partial(asia.impute, holes, how)
+        yield partial(large.impute, bntk.datasets.with_missing(large.sample(20), 0.5), how)
     yield _read_rows
     yield lambda: bntk.fit(asia.dag, holes)
     yield lambda: bntk.fit(asia.dag, holes, weights=np.ones(200))
@@ -94,9 +95,9 @@ def _of_learning() -> Iterator[Callable[[], Any]]:
     rows = bntk.datasets.asia().sample(300)
     holes = bntk.datasets.with_missing(rows, 0.1)
     for name in search.NAMES:
-        yield lambda name=name: _if_possible(lambda: bntk.learn(rows, search=name))
+        yield partial(_if_possible, bntk.learn, rows, search=name)
     for score in ("ll", "aic", "bic", "bdeu", "bds", "k2", "fnml", "qnml"):
-        yield lambda score=score: _if_possible(lambda: bntk.learn(rows, score))
+        yield partial(_if_possible, bntk.learn, rows, score)
     yield lambda: bntk.learn(holes, "bic")
     yield lambda: bntk.learn(rows, weights=np.ones(300))
     yield lambda: number_configurations(rows.codes, rows.cards.tolist())
@@ -114,28 +115,28 @@ def _of_classifiers() -> Iterator[Callable[[], Any]]:
     frame = holes.to_pandas()
 
     def use(model: Any, data: Any, classes: Any) -> None:
-        fitted = model.fit(data, classes)
+        fitted = model().fit(data, classes)
         fitted.predict_proba(data)
         fitted.predict(holes if data is X else data)
 
     for model in (getattr(bntk, name) for name in (*CLASSIFIERS.classes, *MULTI_CLASSIFIERS.classes)):
-        yield lambda model=model: _if_possible(lambda: use(model(), X, y))
-        yield lambda model=model: _if_possible(lambda: use(model(), frame, y))
-        yield lambda model=model: _if_possible(lambda: use(model(), X, both))
+        yield partial(_if_possible, use, model, X, y)
+        yield partial(_if_possible, use, model, frame, y)
+        yield partial(_if_possible, use, model, X, both)
     for criterion in ("loo", "cv", "lc", "accuracy", "k2"):
         for model in (bntk.TAN, bntk.BAN, bntk.STAN):
-            yield lambda model=model, name=criterion: _if_possible(lambda: use(model(criterion=name), X, y))
+            yield partial(_if_possible, use, partial(model, criterion=criterion), X, y)
     for numeric in ("mdl", "gaussian", "kde", "frequency"):
-        yield lambda numeric=numeric: use(bntk.NaiveBayes(numeric=numeric), numbers, kinds)
-    yield lambda: use(bntk.NaiveBayes(numeric="multinomial"), np.abs(numbers).round(), kinds)
-    yield lambda: use(bntk.NaiveBayes(numeric="kde"), np.tile(numbers, (20, 1)), np.tile(kinds, 20))
-    some = np.where(np.arange(300) % 5 == 0, None, y)
-    yield lambda: _if_possible(lambda: use(bntk.TAN(), X, some))
-    yield lambda: _if_possible(lambda: use(bntk.TAN(criterion="loo"), holes, y))
+        yield partial(use, partial(bntk.NaiveBayes, numeric=numeric), numbers, kinds)
+    yield partial(use, partial(bntk.NaiveBayes, numeric="multinomial"), np.abs(numbers).round(), kinds)
+    yield partial(use, partial(bntk.NaiveBayes, numeric="kde"), np.tile(numbers, (20, 1)), np.tile(kinds, 20))
+    some = y.mask(np.arange(300) % 5 == 0)
+    yield partial(_if_possible, use, bntk.TAN, X, some)
+    yield partial(_if_possible, use, partial(bntk.TAN, criterion="loo"), holes, y)
     yield lambda: bntk.TAN().fit(X, y, sample_weight=np.ones(300)).predict(X)
 
 
-def _if_possible(call: Callable[[], Any]) -> None:
+def _if_possible(call: Callable[..., Any], *arguments: Any, **options: Any) -> None:
     """What does not apply to the data says so, and there is nothing to compile for it."""
     with contextlib.suppress(BntkError, ValueError, TypeError):
-        call()
+        call(*arguments, **options)

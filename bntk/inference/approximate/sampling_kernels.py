@@ -27,7 +27,28 @@ def _uniform(key, counter):
     return np.float64(np.int64(z >> np.uint64(11))) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True, steps=lambda codes, order, *rest: 10 * order.size * (rest[-1] - rest[-2]))
+def _steps_of_sampling(codes, order, *rest):
+    """About how many microseconds :func:`forward_sample_plainly` takes."""
+    return order.size * (100 + (rest[-1] - rest[-2]) / 5)
+
+
+def forward_sample_plainly(codes, order, starts, members, strides, offsets, cards, cumulative, keys, begin, end):
+    """:func:`forward_sample` by numpy, for few rows."""
+    counters = np.arange(begin + 1, end + 1).astype(np.uint64)
+    for f in order.tolist():
+        first, last = starts[f], starts[f + 1] - 1
+        with np.errstate(over="ignore"):
+            uniform = _uniform.py_func(keys[f], counters)
+        index = np.full(end - begin, offsets[f], np.int64)
+        for m in range(first, last):
+            index += codes[members[m], begin:end].astype(np.int64) * strides[m]
+        drawn = np.zeros(end - begin, np.int64)
+        for state in range(cards[f] - 1):
+            drawn += uniform >= cumulative[index + state]
+        codes[members[last], begin:end] = drawn
+
+
+@njit(cache=True, nogil=True, steps=_steps_of_sampling, plain=forward_sample_plainly)
 def forward_sample(codes, order, starts, members, strides, offsets, cards, cumulative, keys, begin, end):
     """Fill rows begin..end of ``codes``, parents before children.
 
