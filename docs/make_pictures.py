@@ -63,7 +63,7 @@ def rooms() -> bntk.DAG:
     contract = tomllib.loads((root.parent / "pyproject.toml").read_text(encoding="utf-8"))
     layers = contract["tool"]["importlinter"]["contracts"][0]["layers"][::-1]
     level = {name.strip().removeprefix("bntk."): k for k, layer in enumerate(layers) for name in layer.split("|")}
-    names = [name for name in level if not name.startswith("_") and name not in ("errors", "noisy", "demo")]
+    names = [name for name in level if not name.startswith("_") and name not in ("errors", "noisy", "demo", "warming")]
     uses: set[tuple[str, str]] = set()
     for path in root.rglob("*.py"):
         user = path.relative_to(root).parts[0].removesuffix(".py")

@@ -1,7 +1,11 @@
 """Settings for all tests."""
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
+
+from bntk._kernels import compiling_all
 
 # The first call of a kernel compiles it, and the machine may be busy: a slow example says nothing.
 settings.register_profile("bntk", deadline=None)
@@ -12,3 +16,10 @@ settings.load_profile("bntk")
 def forgotten_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests are no loop over searches, though pytest calls all of them from the same place."""
     monkeypatch.setattr("bntk._interrupts._cut_off", None)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_kernels() -> Iterator[None]:
+    """Tests are of compiled kernels, whatever is in the cache; what is done without them is compared with these."""
+    with compiling_all():
+        yield

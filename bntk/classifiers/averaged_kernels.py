@@ -16,10 +16,7 @@ import math
 
 import numpy as np
 
-from bntk._kernels import njit
-
-# Functions that only kernels call: neither cached nor callable from Python on their own, which saves compile time.
-inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+from bntk._kernels import njit, part
 
 LOG2_E = 1.4426950408889634
 # log(2) in two parts, of which the first has so few bits that its product with an exponent is exact.
@@ -32,7 +29,7 @@ CHUNK = 512
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda counts, starts, columns, *rest: 2 * counts.size / columns.size)
 def spread_pairs(counts, starts, columns, i, lines):
     """The counts of the pairs (i, j), j > i, given the class, into the lines of the contexts of i and of j."""
     n, n_classes = columns.size - 1, lines.shape[1]
@@ -45,7 +42,7 @@ def spread_pairs(counts, starts, columns, i, lines):
                     at += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda counts, *rest: 2 * counts.size)
 def spread_triples(counts, starts, columns, i, first_contexts, lines):
     """The counts of the triples (i, j, k), i < j < k, given the class, into the lines of their three pairs.
 
@@ -69,7 +66,7 @@ def spread_triples(counts, starts, columns, i, first_contexts, lines):
                             at += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda lines, *rest: lines.size)
 def counts_to_logs(lines, columns, alphas, own):
     """log of (N + alpha) / (sum of N + alpha) for each feature in the lines of one member; 0 for its superparents."""
     for context in range(lines.shape[0]):
@@ -103,7 +100,7 @@ def group_rows(codes, start, groups, widths, slots):
                 slots[row, g] = slots[row, g] * widths[j] + codes[j, start + row]
 
 
-@inner
+@part
 def group_line(line, columns, groups, widths, offsets, table):
     """The sums of a line's entries over all configurations of each group. A missing cell adds nothing."""
     for g in range(groups.size - 1):
@@ -118,7 +115,7 @@ def group_line(line, columns, groups, widths, offsets, table):
             size *= width
 
 
-@inner
+@part
 def sum_groups(table, offsets, slots, head, rows, values):
     """The head and the slots' sums of some rows; four rows at once, as each of them is a chain of additions."""
     n_groups = offsets.size - 1
@@ -175,7 +172,7 @@ def exp_all(x, scale, out):
         out[k] *= scale[k]
 
 
-@inner
+@part
 def add_logs(rows, values, tops, sums, gaps, scale, powers):
     """Add exp(value) to the sum of each row, which is kept as ``sums * exp(tops)``."""
     for begin in range(0, rows.size, gaps.size):
@@ -192,7 +189,7 @@ def add_logs(rows, values, tops, sums, gaps, scale, powers):
                 sums[row] += powers[k]
 
 
-@inner
+@part
 def sort_rows(codes, start, parents, cards, contexts, begins, order):
     """Sort rows by their context in a member; returns how many have a missing superparent, which come last."""
     n_contexts = begins.size - 2
@@ -218,7 +215,7 @@ def sort_rows(codes, start, parents, cards, contexts, begins, order):
     return contexts.size - begins[n_contexts]
 
 
-@inner
+@part
 def agreeing(codes, start, parents, cards, context, rows, out):
     """Those of the rows whose observed superparents are as in a context."""
     found = 0

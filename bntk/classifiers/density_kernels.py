@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bntk._kernels import njit
+from bntk._kernels import njit, part
 
 #: Points whose share of a sum is below exp(-NEGLIGIBLE) are left out.
 NEGLIGIBLE = 38.0
@@ -96,7 +96,7 @@ def expand_boxes(points, weights, width, origin, step, moments):
             term *= t / (m + 1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _sum_of_boxes(x, width, origin, step, moments, reach):
     """sum_j w_j exp(-(x - x_j)^2 / 2 h^2) over the boxes within ``reach`` of x.
 
@@ -116,7 +116,7 @@ def _sum_of_boxes(x, width, origin, step, moments, reach):
     return summed
 
 
-@njit(cache=True, nogil=True)
+@part
 def _sum_of_points(x, points, weights, right, least, furthest, scale):
     """sum_j w_j exp(least - (x - x_j)^2 scale), outwards from x until the exponents are beyond ``furthest``."""
     summed = 0.0

@@ -11,7 +11,10 @@ from __future__ import annotations
 from bntk._kernels import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(
+    cache=True, nogil=True,
+    steps=lambda codes, tables, starts, start, stop, out: codes.shape[0] * out.shape[0] * (stop - start),
+)  # fmt: skip
 def add_log_terms(codes, tables, starts, start, stop, out):
     """Add the terms of all features to the class log scores of the rows ``start`` to ``stop``."""
     n_classes = out.shape[0]
@@ -23,7 +26,10 @@ def add_log_terms(codes, tables, starts, start, stop, out):
                 out[k, i] += terms[codes[f, i]]
 
 
-@njit(cache=True, nogil=True)
+@njit(
+    cache=True, nogil=True,
+    steps=lambda codes, tables, starts, factors, start, stop, out: factors.size * (stop - start),
+)  # fmt: skip
 def sum_log_terms(codes, tables, starts, factors, start, stop, out):
     """For the features ``start`` to ``stop`` the sum of their terms times ``factors``, one for each class and row."""
     n_classes = factors.shape[0]

@@ -29,6 +29,7 @@ COMMANDS = {
     "plot": "draw a network",
     "convert": "write a network in another file format",
     "sample": "draw rows from a network",
+    "warm-up": "compile all kernels, so that nothing waits for it later",
 }
 ERROR, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -74,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def load(name: str) -> Command:
     """The command of that name; the others are not imported."""
-    command: Command = importlib.import_module(f"bntk.cli.{name}").COMMAND
+    command: Command = importlib.import_module(f"bntk.cli.{name.replace('-', '_')}").COMMAND
     return command
 
 

@@ -15,9 +15,7 @@ import math
 
 import numpy as np
 
-from bntk._kernels import njit
-
-inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+from bntk._kernels import njit, part
 
 # Largest sum, in bits, and what rounding can make of it: logarithms are right to 53 bits, a sum has a few of that size.
 SUM_BITS = 60
@@ -28,13 +26,13 @@ BLOCK = 1024
 COMPARE_UP_TO = 128
 
 
-@inner
+@part
 def n_log_n(n, scale):
     """``n log2 n`` as a multiple of ``1 / scale``; what rounding has left of an empty cell counts as empty."""
     return np.int64(round(scale * n * math.log2(n))) if n > 0 else np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda n, scale: 2 * n)
 def n_log_n_table(n, scale):
     """:func:`n_log_n` of 0 ... n."""
     table = np.empty(n + 1, dtype=np.int64)
@@ -43,13 +41,13 @@ def n_log_n_table(n, scale):
     return table
 
 
-@inner
+@part
 def look_up(n, table, scale):
     """:func:`n_log_n`, from the table where there is one."""
     return table[int(n)] if table.size else n_log_n(n, scale)
 
 
-@inner
+@part
 def entropy(counts):
     """Entropy of class counts in bits, and the number of classes that occur."""
     total, plogp, present = 0.0, 0.0, 0
@@ -61,7 +59,7 @@ def entropy(counts):
     return (math.log2(total) - plogp / total if total > 0 else 0.0), present
 
 
-@inner
+@part
 def group(values, order, classes, weights, n_classes, item_class, item_weight, ends_block, low, high):
     """Rows, sorted by value, as items: so much weight of one class. Returns the number of items.
 
@@ -94,7 +92,7 @@ def group(values, order, classes, weights, n_classes, item_class, item_weight, e
     return n_items
 
 
-@inner
+@part
 def count_classes(item_class, item_weight, start, stop, counts):
     """Class counts of some items; their sum."""
     counts[:] = 0.0
@@ -105,7 +103,7 @@ def count_classes(item_class, item_weight, start, stop, counts):
     return total
 
 
-@inner
+@part
 def best_cut(item_class, item_weight, ends_block, start, stop, left, right, total, table, scale):
     """The item after which the classes are told apart best, the first of several; -1 where no cut is possible.
 
@@ -131,7 +129,7 @@ def best_cut(item_class, item_weight, ends_block, start, stop, left, right, tota
     return best
 
 
-@inner
+@part
 def accepted(both, left, right, total):
     """The MDL criterion of Fayyad and Irani (1993): gain > (log2(N - 1) + delta) / N."""
     entropy_both, k = entropy(both)
@@ -143,7 +141,7 @@ def accepted(both, left, right, total):
     return gain > (math.log2(max(total - 1.0, 1.0)) + delta) / total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda values, order, *rest: 30 * order.size)
 def mdl_kernel(values, order, classes, weights, n_classes, table, scale):
     """The cuts of one column, in no order: for each, the largest value on its left and the smallest on its right.
 
@@ -176,7 +174,7 @@ def mdl_kernel(values, order, classes, weights, n_classes, table, scale):
     return cuts[:, :n_cuts].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda values, cuts, codes: values.size * (1 + cuts.size))
 def code_kernel(values, cuts, codes):
     """How many cuts are below each value, into ``codes``; one more than there are cuts where the value is NaN."""
     one, missing = codes.dtype.type(1), codes.dtype.type(cuts.size + 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bntk._kernels import njit
+from bntk._kernels import njit, part
 
 # What `code_fields` returns.
 DONE = 0
@@ -41,7 +41,7 @@ _CODE_MASK = np.uint64((1 << 24) - 1)
 _NEWLINE, _RETURN = 10, 13
 
 
-@njit(cache=True, nogil=True)
+@part
 def _word(data, at, stop):
     """Eight bytes from ``at`` on, the first one lowest; zeros stand for those beyond ``stop``."""
     word = np.uint64(0)
@@ -63,20 +63,20 @@ def _word(data, at, stop):
     return word
 
 
-@njit(inline="always")
+@part
 def _zeros(word):
     """A word whose lowest set bit marks the first zero byte; zero when there is none."""
     return (word - _LOW_BITS) & ~word & _HIGH_BITS
 
 
-@njit(inline="always")
+@part
 def _first_byte(marks):
     """Index of the byte with the lowest mark."""
     lowest = marks & (~marks + _1)
     return np.int64(((lowest >> _7) * _BYTE_INDEX) >> _56)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _find(data, at, stop, one, other):
     """First place from ``at`` on of either byte (each repeated eight times in a word), or ``stop``."""
     while at < stop:
@@ -88,13 +88,13 @@ def _find(data, at, stop, one, other):
     return stop
 
 
-@njit(inline="always")
+@part
 def _short_key(word, length):
     kept = word & ((_1 << np.uint64(8 * length)) - _1)
     return kept | (np.uint64(length) << _56)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _long_key(data, at, length, escaped, stop):
     key = np.uint64(length) ^ (np.uint64(escaped) << _32)
     while length > 0:
@@ -108,7 +108,7 @@ def _long_key(data, at, length, escaped, stop):
     return key | _LONG
 
 
-@njit(cache=True, nogil=True)
+@part
 def _same_field(data, labels, label, at, length, escaped):
     if labels[label, 2] != length or labels[label, 3] != escaped:
         return False
@@ -119,7 +119,7 @@ def _same_field(data, labels, label, at, length, escaped):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def _grow(column, slots, home, size, cursor):
     """Move the table of a column to one twice as large at the end of the pool; False when there is no room."""
     old, n = home[column], size[column]
@@ -139,12 +139,12 @@ def _grow(column, slots, home, size, cursor):
     return True
 
 
-@njit(inline="always")
+@part
 def _slot(key, n):
     return np.int64((key * _SPREAD) >> _32) & (n - 1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _add(column, key, at, length, escaped, slots, home, size, n_labels, labels, cursor, most):
     """Code of a field that is new in its column, or minus what has to be enlarged first."""
     if n_labels[column] >= most:

@@ -22,9 +22,10 @@ from bntk._kernels import njit
 SAFE = -600.0
 #: Numbers below this change unseen beside those near one.
 TINY = 1e-12
-# Small functions are inlined: to pass these tuples of arrays costs more than what they do.
 #: Schedules, by their places in ``loopy.SCHEDULES``.
 RESIDUAL, FLOODING = 0, 1
+
+part = njit(nogil=True, no_cpython_wrapper=True, error_model="numpy")
 
 
 class Graph(NamedTuple):
@@ -79,7 +80,7 @@ def room_for(graph: Graph) -> Room:
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@part
 def _shift(logs, begin, end):
     """Make the largest log 0; what it was."""
     top = -np.inf
@@ -91,7 +92,7 @@ def _shift(logs, begin, end):
     return top
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@part
 def _normalise(logs, begin, end):
     """Make numbers sum to one; the log of the sum that they had."""
     top, total = -np.inf, 0.0
@@ -106,7 +107,7 @@ def _normalise(logs, begin, end):
     return top
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@part
 def _send_to_factor(graph, edge, likelihood, b):
     """The message of a variable to one factor: its likelihood times the messages of all other factors.
 
@@ -126,7 +127,7 @@ def _send_to_factor(graph, edge, likelihood, b):
     return _shift(b.to_factor, at, at + card)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@part
 def _believe(graph, v, likelihood, b):
     """b.belief of a variable: its likelihood times what all its factors say."""
     first, card = graph.state_start[v], graph.cards[v]
@@ -138,7 +139,7 @@ def _believe(graph, v, likelihood, b):
             b.belief[first + s] += b.to_variable[start + s]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@part
 def _send_from_belief(graph, edge, likelihood, log_scale, b):
     """As :func:`_send_to_factor`, by taking what the factor says from the belief: quick however many factors there are.
 
@@ -159,7 +160,7 @@ def _send_from_belief(graph, edge, likelihood, log_scale, b):
     return _shift(b.to_factor, at, at + card)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _send_to_all_factors(graph, v, likelihood, b):
     """The messages of a variable to all its factors, by sums of those before and after each. Whether none is zero."""
     card, first = graph.cards[v], graph.state_start[v]
@@ -181,7 +182,7 @@ def _send_to_all_factors(graph, v, likelihood, b):
     return possible
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@part
 def _factor_messages(graph, f, tables, row, maximise, b):
     """b.new[a] = the log message of a factor to its axis a, from those in b.to_factor; the log of the first's scale."""
     lowest = tables.low[row, f]
@@ -197,7 +198,7 @@ def _factor_messages(graph, f, tables, row, maximise, b):
     return _messages_by_logs(graph, f, tables.logs, row, maximise, b)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@part
 def _messages_by_numbers(graph, f, table, row, maximise, b):
     """The loop over the innermost axis does two multiplications per entry, whatever the number of axes; the outer axes
     are an odometer whose products are kept. Observed variables have one place only.
@@ -259,7 +260,7 @@ def _messages_by_numbers(graph, f, table, row, maximise, b):
     return scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _messages_by_logs(graph, f, table, row, maximise, b):
     """The same where plain numbers would underflow: the log of each sum is kept up with its largest term."""
     first, n_axes = graph.edge_start[f], graph.edge_start[f + 1] - graph.edge_start[f]
@@ -290,7 +291,7 @@ def _messages_by_logs(graph, f, table, row, maximise, b):
     return scale
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _damp(graph, f, damping, b):
     """Mix the new messages of a factor with those before; a state that has become impossible stays so.
 
@@ -308,7 +309,7 @@ def _damp(graph, f, damping, b):
             new_value[s] = np.exp(new[s])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@part
 def _commit(graph, edge, axis, b):
     """Take over a factor's message; the largest change of its numbers, or -1 when all are zero.
 
@@ -325,7 +326,7 @@ def _commit(graph, edge, axis, b):
     return change if possible else -1.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _in_turn(graph, tables, row, likelihood, maximise, flooding, damping, max_iter, tolerance, b):
     """All factors in every round; the number of rounds and the largest change in the last, -1: impossible.
 
@@ -370,7 +371,7 @@ def _in_turn(graph, tables, row, likelihood, maximise, flooding, damping, max_it
 # ---- residual schedule: a heap of factors ----------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _sift_up(heap, place, priority, i):
     item = heap[i]
     while i > 0:
@@ -384,7 +385,7 @@ def _sift_up(heap, place, priority, i):
     place[item] = i
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _sift_down(heap, place, priority, i):
     item, n = heap[i], heap.size
     while 2 * i + 1 < n:
@@ -400,7 +401,7 @@ def _sift_down(heap, place, priority, i):
     place[item] = i
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _by_residual(graph, tables, row, likelihood, maximise, damping, max_iter, tolerance, b):
     """The factor whose messages are most out of date first; the number of rounds (as many updates as factors), and the
     largest residual left, -1: impossible.
@@ -441,7 +442,7 @@ def _by_residual(graph, tables, row, likelihood, maximise, damping, max_iter, to
 # ---- one run, many rows ----------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _begin(graph, likelihood, afresh, b):
     """Uniform messages, or those of the run before where they leave all states possible; observed states."""
     for edge in range(graph.edge_variable.size):
@@ -462,7 +463,7 @@ def _begin(graph, likelihood, afresh, b):
             b.observed[v] = -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def _bethe(graph, tables, row, likelihood, b):
     """Fill b.belief; the Bethe estimate of log Z: the sum of log Z_f less that of log Z_v for all its edges but one.
 
@@ -485,7 +486,12 @@ def _bethe(graph, tables, row, likelihood, b):
     return log_z
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+def _steps(graph, tables, likelihood, *rest):
+    """About how many microseconds Python takes for ten rounds."""
+    return 30 * likelihood.shape[0] * likelihood.shape[1] * int(2 * graph.table_start[-1] + 8 * graph.message_start[-1])
+
+
+@njit(cache=True, nogil=True, error_model="numpy", steps=_steps)
 def run(
     graph, tables, likelihood, maximise, schedule, damping, max_iter, tolerance, b, beliefs, rounds, changes, log_z
 ):

@@ -160,7 +160,7 @@ def smallest(data, begin, end):
     return least
 
 
-@njit(inline="always", **INNER)
+@njit(**INNER)
 def solve(row, stamp, seed, families, target, budget, state, allowed, room):
     """Sum the component of a seed out: the number of its last table, IMPOSSIBLE or TOO_LARGE."""
     ints, strides = room.ints, room.strides
@@ -274,7 +274,7 @@ def _entries(mask, ints, budget):
     return size
 
 
-@njit(inline="always", **INNER)
+@njit(**INNER)
 def sum_out(n_entries, ints, strides, outer, scales, data):
     """Sum all local variables but the target out, in the order chosen; the number of the last table, or IMPOSSIBLE.
 
@@ -313,7 +313,7 @@ def sum_out(n_entries, ints, strides, outer, scales, data):
     return ints[SIZES, 2] - 1
 
 
-@njit(inline="always", **INNER)
+@njit(**INNER)
 def multiply(first, last, summed, end, ints, strides, outer, scales, data):
     """Make a table at ``end``: the product of the tables ``ints[CHOSEN, first:last]`` summed over a local variable.
 

@@ -16,7 +16,7 @@ from bntk.data.table import Table
 from bntk.data.variable import Variable
 from bntk.errors import DataError, TooLargeError, UnknownNameError, did_you_mean
 from bntk.learning.counts.families import count_block, plan_families
-from bntk.learning.counts.planes import PlanePlan, count_pairs_by_planes, plan_planes
+from bntk.learning.counts.planes import PlanePlan, count_pairs_by_planes, plan_planes, plane_allowance
 
 # Entries of pair tables that are counted at a time (256 MiB), where all of them are not needed at the same time.
 PART_ENTRIES = 1 << 25
@@ -256,13 +256,19 @@ def count_pairs(
     dtype = np.int64 if weights is None else np.float64
     pairs = np.zeros(int(layout.starts[-1]), dtype)
     singles = np.zeros(layout.n_classes * int(layout.columns[-1]), dtype)
-    planes = plan_planes(table, chosen) if weights is None else None
+    planes = plan_planes(table, chosen) if weights is None and _pays_planes(table, chosen.size) else None
     if planes is not None and len(planes.positions):
         count_pairs_by_planes(planes, table, target, layout.starts, layout.columns, pairs, singles)
     base = () if target is None else (target,)
     _count_other_singles(planes, chosen, base, layout, table, weights, singles)
     _count_other_pairs(planes, chosen, base, layout, table, weights, pairs)
     return pairs, singles, _class_counts(table, target, weights)
+
+
+def _pays_planes(table: Table, n_features: int) -> bool:
+    """Whether there are enough rows and pairs to compile what makes and counts planes."""
+    n_pairs = n_features * (n_features + 1) // 2
+    return plane_allowance.pays(n_pairs * (50 + table.n_rows / 100))
 
 
 def _class_counts(table: Table, target: int | None, weights: np.ndarray | None) -> np.ndarray:

@@ -16,8 +16,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from bntk._kernels import njit
-from bntk.learning.counts.kernels import inner
+from bntk._kernels import njit, part
 
 # Words of a plane that are worked on together: 4 KiB, so that the planes of two tiles stay in the second-level cache.
 WORDS = 512
@@ -41,6 +40,9 @@ def count_ones(typing_context, word):
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+count_ones.plain = lambda word: int(word).bit_count()  # what Python does in its place
 
 
 @njit(cache=True, nogil=True)
@@ -74,7 +76,7 @@ def group_rows(classes, order, counts):
         places[classes[row]] += 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def pack_states(cells, plane_words):
     """Planes of the states 0, 1, ... of a block of cells (bytes below 128, a whole number of words).
 
@@ -94,7 +96,12 @@ def pack_states(cells, plane_words):
             plane_words[state, word] = bits
 
 
-@njit(cache=True, nogil=True)
+@njit(
+    cache=True, nogil=True,
+    steps=lambda codes, start, order, counts, words, variables, first, planes, margins: (
+        order.size * variables.size + 16 * planes.size
+    ),
+)  # fmt: skip
 def pack_planes(codes, start, order, counts, words, variables, first_planes, planes, margins):
     """Make the planes of some variables and their margins.
 
@@ -123,7 +130,7 @@ def pack_planes(codes, start, order, counts, words, variables, first_planes, pla
         begin += counts[k]
 
 
-@njit(cache=True, nogil=True)
+@part
 def count_common(flat, one, other_flat, other, n_words):
     """Number of bits that are one in both of two runs of words of flat arrays.
 
@@ -136,7 +143,7 @@ def count_common(flat, one, other_flat, other, n_words):
     return np.int64(common)
 
 
-@njit(cache=True, nogil=True)
+@part
 def add_completed(common, row, p_i, column, p_j, margin, i, j, rows, r_i, r_j, below, out, at):
     """Add one pair table (of one class) to ``out[at:]``; the states without planes follow from the margins.
 
@@ -210,7 +217,7 @@ def count_tile(
                 )  # fmt: skip
 
 
-@inner
+@part
 def split_plane(rows, source, flat, plane, target, n_words):
     """The AND of a run of ``rows`` and one of ``flat``, into another run of ``rows``."""
     for word in range(n_words):
@@ -218,7 +225,7 @@ def split_plane(rows, source, flat, plane, target, n_words):
         rows[target + step] = rows[source + step] & flat[plane + step]
 
 
-@inner
+@part
 def count_extensions(planes, first_planes, cards, widths, base, others, begins, out, totals):
     """The table of the variables ``base``, and those of ``(*base, x)`` for each of some other variables x.
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from bntk._kernels import Allowance
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.data.table import Table
 from bntk.learning.counts import plane_kernels
@@ -21,6 +22,8 @@ TILE = 32  # planes of a tile; two tiles of 4 KiB planes stay in half of a secon
 CHUNK = 1 << 18  # rows whose planes exist at a time, so that memory does not grow with the number of rows
 SMALL = 1 << 22  # bytes of planes that never matter
 WORTH_A_THREAD = 1e6  # nanoseconds of work
+# Pairs that are counted without planes before their kernels are compiled.
+plane_allowance = Allowance(plane_kernels.count_tile)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from bntk._kernels import njit
+from bntk._kernels import njit, part
 
 # Formulas.
 LIKELIHOOD, DIRICHLET, FNML, QNML = 0, 1, 2, 3
@@ -29,7 +29,7 @@ SERIES_FROM = 1000.0
 RECURRENCE_UP_TO = 1000.0
 
 
-@njit(cache=True, nogil=True)
+@part
 def binary_normaliser(n):
     """C(n, 2) = sum over k of n (n - 1) ... (n - k + 1) / n^k (Mononen and Myllymaki 2008).
 
@@ -50,17 +50,18 @@ def binary_normaliser(n):
     return total
 
 
-@njit(cache=True, nogil=True)
+@part
 def log_rising(z, k):
     """log z (z + 1) ... (z + k - 1), by Stirling's series for large z, where two log gammas would cancel."""
     if z < 100:
         return math.lgamma(z + k) - math.lgamma(z)
     end = z + k
-    correction = (1 / end - 1 / z) / 12 - (end**-3 - z**-3) / 360 + (end**-5 - z**-5) / 1260
+    a, b = 1 / end, 1 / z
+    correction = (a - b) / 12 - (a * a * a - b * b * b) / 360 + (a * a * a * a * a - b * b * b * b * b) / 1260
     return (z - 0.5) * math.log1p(k / z) + k * (math.log(end) - 1) + correction
 
 
-@njit(cache=True, nogil=True)
+@part
 def central_normaliser(n, cells):
     """log C(n, K) = log sum over k of binomial(n, k) (K - 1) K ... (K + k - 2) / n^k, from the largest term outwards.
 
@@ -86,7 +87,7 @@ def central_normaliser(n, cells):
     return log_largest + math.log(total)
 
 
-@njit(cache=True, nogil=True)
+@part
 def log_regret(n, cells):
     """log C(n, K), the normalising sum of the multinomial maximum likelihood of n rows over K cells.
 
@@ -108,7 +109,7 @@ def log_regret(n, cells):
     return result + math.log(product)
 
 
-@njit(cache=True, nogil=True)
+@part
 def configuration_total(table, i, j):
     """N_ij: the rows of one parent configuration."""
     total = 0.0
@@ -117,7 +118,7 @@ def configuration_total(table, i, j):
     return total
 
 
-@njit(cache=True, nogil=True)
+@part
 def extent(table):
     """The rows of a table, and how many of its parent configurations were seen."""
     rows, seen = 0.0, 0.0
@@ -130,7 +131,7 @@ def extent(table):
     return rows, seen
 
 
-@njit(cache=True, nogil=True)
+@part
 def log_likelihood(table, a, unseen):
     """sum_jk (N_ijk + a) log((N_ijk + a) / (N_ij + r a)); ``unseen`` configurations are not in the table."""
     r = table.shape[1]
@@ -148,7 +149,7 @@ def log_likelihood(table, a, unseen):
     return result - max(0.0, unseen) * r * a * math.log(r) if a > 0 else result
 
 
-@njit(cache=True, nogil=True)
+@part
 def log_dirichlet(table, a):
     """sum_j log G(r a) / G(r a + N_ij) + sum_k log G(a + N_ijk) / G(a); unseen configurations contribute nothing."""
     r = table.shape[1]
@@ -167,7 +168,7 @@ def log_dirichlet(table, a):
     return result
 
 
-@njit(cache=True, nogil=True)
+@part
 def factored_regret(table):
     """sum_j log C(N_ij, r)."""
     result = 0.0
@@ -177,7 +178,7 @@ def factored_regret(table):
     return result
 
 
-@njit(cache=True, nogil=True)
+@part
 def pseudo_count(table, q, spread, alpha):
     """The alpha_ijk of a cell."""
     r = table.shape[1]
@@ -189,7 +190,7 @@ def pseudo_count(table, q, spread, alpha):
     return alpha / (max(1.0, seen) * r)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda table, *rest: 20 + 2 * table.size)
 def table_terms(table, q, formula, spread, alpha, penalty, average, n):
     """Fit and penalty of one table.
 
@@ -212,7 +213,7 @@ def table_terms(table, q, formula, spread, alpha, penalty, average, n):
     return fit, penalty * (r - 1) * q if penalty > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda flat, begins, *rest: 20 * begins.size + 2 * flat.size)
 def score_tables(flat, begins, lefts, cards, rights, qs, formula, spread, alpha, penalty, average, n, out):
     """The score of each table of a batch; table f begins at ``begins[f]`` and has the shape (left, card, right)."""
     for f in range(begins.size):
@@ -222,7 +223,7 @@ def score_tables(flat, begins, lefts, cards, rights, qs, formula, spread, alpha,
         out[f] = fit - cost
 
 
-@njit(cache=True, nogil=True)
+@part
 def pure_dirichlet(table, r, a):
     """sum_jk log G(r a) G(a + N_ijk) / (G(r a + N_ijk) G(a)): as if further parents told the states apart."""
     constant = math.lgamma(r * a) - math.lgamma(a)
@@ -233,7 +234,7 @@ def pure_dirichlet(table, r, a):
     return result
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda flat, begins, *rest: 20 * begins.size + 2 * flat.size)
 def pure_dirichlets(flat, begins, lefts, cards, rights, qs, alpha, spread, out):
     """:func:`pure_dirichlet` of each table of a batch; unless each cell has alpha, it is spread over q r cells."""
     for f in range(begins.size):
@@ -242,7 +243,7 @@ def pure_dirichlets(flat, begins, lefts, cards, rights, qs, alpha, spread, out):
         out[f] = pure_dirichlet(flat[begins[f] : begins[f] + size], cards[f], a)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda flat, begins, *rest: 20 * begins.size + 2 * flat.size)
 def factored_regrets(flat, begins, lefts, cards, rights, qs, out):
     """:func:`factored_regret` of each table of a batch."""
     for f in range(begins.size):
@@ -250,7 +251,7 @@ def factored_regrets(flat, begins, lefts, cards, rights, qs, out):
         out[f] = factored_regret(flat[begins[f] : begins[f] + size].reshape((lefts[f], cards[f], rights[f])))
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda n, cells: 50 * cells.size)
 def log_regrets(n, cells):
     """:func:`log_regret` for each number of cells."""
     out = np.empty(cells.size)

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from bntk._kernels import njit
+from bntk._kernels import njit, part
 
 # Which rows are left out when a row is predicted: itself, its fold, or itself and all that follow it.
 LEAVE_ONE, FOLDS, RUNNING = 0, 1, 2
@@ -34,7 +34,7 @@ ROWS_AT_ONCE = 512  # a multiple of four
 SMALL = 1 << 12
 
 
-@njit(cache=True, nogil=True)
+@part
 def locate(codes, parents, strides, missing, pa, counted):
     """The configuration of the feature parents of each row; ``missing`` has their codes of a missing cell, or -1."""
     pa[:] = 0
@@ -48,7 +48,7 @@ def locate(codes, parents, strides, missing, pa, counted):
                 counted[i] &= column[i] != missing[a]
 
 
-@njit(cache=True, nogil=True)
+@part
 def add_child(column, missing, slots, pa, cell, counted):
     """From the configurations of parents to cells."""
     for i in range(pa.size):
@@ -56,7 +56,7 @@ def add_child(column, missing, slots, pa, cell, counted):
         counted[i] &= column[i] != missing
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part
 def lifted(chosen, i, codes, incomplete, lifts, missing):
     """The distance from a row's cell to the sum that contains it over a ``chosen`` set of ``incomplete`` parents.
 
@@ -69,7 +69,7 @@ def lifted(chosen, i, codes, incomplete, lifts, missing):
     return steps
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part
 def put(N, N_pa, slots, c, pa, cell, weight, i, codes, incomplete, lifts, missing):
     """Add a row's weight to its cell, and to the sums over each set of ``incomplete`` parents that contain the cell.
 
@@ -85,7 +85,7 @@ def put(N, N_pa, slots, c, pa, cell, weight, i, codes, incomplete, lifts, missin
             N_pa[c, at // slots] += weight
 
 
-@njit(cache=True, nogil=True)
+@part
 def theta(n, n_pa, r, alpha, logs):
     """One entry of a term. Weights that were added and removed may leave a rounding error below zero."""
     value = max(n, 0.0) + alpha
@@ -94,7 +94,7 @@ def theta(n, n_pa, r, alpha, logs):
     return math.log(value) if logs else value
 
 
-@njit(cache=True, nogil=True)
+@part
 def tabulate(N, slots, r, alpha, log_counts, taken, logs, table):
     """theta of each cell when ``taken`` rows of the cell are left out (used only where there are as many).
 
@@ -117,7 +117,7 @@ def tabulate(N, slots, r, alpha, log_counts, taken, logs, table):
                 table[c, first + r] = 0.0 if logs else 1.0
 
 
-@njit(cache=True, nogil=True)
+@part
 def count_rows(first, end, y, weights, weighted, pa, cell, counted, slots, codes, incomplete, lifts, missing, N):
     """N of the rows from ``first`` to ``end``."""
     N[:] = 0.0
@@ -143,7 +143,7 @@ def count_rows(first, end, y, weights, weighted, pa, cell, counted, slots, codes
         flat[j] = parts[0, j] + parts[1, j] + parts[2, j] + parts[3, j]
 
 
-@njit(cache=True, nogil=True)
+@part
 def fill_terms(
     scheme, starts, n_rows, y, weights, weighted, pa, cell, counted, n_pa, slots, r, alpha, log_counts, logs, codes,
     incomplete, lifts, missing, out,
@@ -189,7 +189,7 @@ def fill_terms(
                 put(N, N_pa, slots, y[i], pa[i], cell[i], weights[i], i, codes, incomplete, lifts, missing)
 
 
-@njit(cache=True, nogil=True)
+@part
 def look_up(table, cell, first, end, out):
     """The entry of its cell, for each class and each row from ``first`` to ``end``."""
     for c in range(out.shape[0]):
@@ -198,7 +198,7 @@ def look_up(table, cell, first, end, out):
             target[i] = line[cell[i]]
 
 
-@njit(cache=True, nogil=True)
+@part
 def fill_leave_one(y, weights, weighted, pa, cell, counted, N, slots, r, alpha, log_counts, logs, out):
     """A row is missing only from the counts of its own class, so two tables serve all rows unless rows have weights."""
     M = out.shape[1]
@@ -218,7 +218,7 @@ def fill_leave_one(y, weights, weighted, pa, cell, counted, N, slots, r, alpha, 
                 out[y[i], i] = table[y[i], cell[i]]
 
 
-@njit(cache=True, nogil=True)
+@part
 def fill_running(
     y, weights, pa, cell, counted, slots, r, alpha, logs, codes, incomplete, lifts, missing, above, below, out
 ):  # fmt: skip
@@ -259,7 +259,7 @@ def fill_running(
                 below[at, c] = -math.log(n_pa) if logs else 1.0 / n_pa
 
 
-@njit(cache=True, nogil=True, inline="always")
+@part
 def fill_row(N, N_pa, pa, cell, slots, r, alpha, logs, i, out):
     """The term of one row straight from the counts: where a table would have more entries than are looked up."""
     for c in range(out.shape[0]):
@@ -269,7 +269,7 @@ def fill_row(N, N_pa, pa, cell, slots, r, alpha, logs, i, out):
             out[c, i] = theta(N[c, cell[i]], N_pa[c, pa[i]], r, alpha, logs)
 
 
-@njit(cache=True, nogil=True)
+@part
 def sum_children(N, slots, r):
     """N_pa: for each class and configuration of the parents, the sum over the states of the child."""
     sums = np.zeros((N.shape[0], N.shape[1] // slots))
@@ -286,6 +286,18 @@ def fill_family(
     strides, missing, n_pa, logs, pa, cell, counted, out,
 ):  # fmt: skip
     """The term of a family whose parents have been located."""
+    fill_located(
+        scheme, starts, n_rows, y, weights, weighted, codes, cards, has_missing, target, alpha, log_counts, child,
+        features, strides, missing, n_pa, logs, pa, cell, counted, out,
+    )  # fmt: skip
+
+
+@part
+def fill_located(
+    scheme, starts, n_rows, y, weights, weighted, codes, cards, has_missing, target, alpha, log_counts, child, features,
+    strides, missing, n_pa, logs, pa, cell, counted, out,
+):  # fmt: skip
+    """:func:`fill_family`, for kernels."""
     r, slots = 0, 1
     if child == target:
         cell = pa
@@ -300,7 +312,7 @@ def fill_family(
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda *given: 10 * given[3].size * (given[-2] - given[-3]))
 def fill_pool(
     scheme, starts, n_rows, y, weights, weighted, codes, cards, has_missing, target, alpha, log_counts, children,
     features, feature_starts, logs, places, first, end, pool,
@@ -319,13 +331,15 @@ def fill_pool(
             if has_missing[v]:
                 missing[a] = cards[v]
         locate(codes, parents, strides, missing, pa, counted)
-        fill_family(
+        fill_located(
             scheme, starts, n_rows, y, weights, weighted, codes, cards, has_missing, target, alpha, log_counts,
             children[f], parents, strides, missing, n_pa, logs[f], pa, cell, counted, pool[places[f]],
         )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit(
+    cache=True, nogil=True, steps=lambda pool, places, signs, first, size, base: places.size * base.shape[0] * size
+)  # fmt: skip
 def add_terms(pool, places, signs, first, size, base):
     """Add the terms at some places of the pool, or take them away: ``size`` rows from ``first``, to those of base."""
     for k in range(places.size):
@@ -339,7 +353,13 @@ def add_terms(pool, places, signs, first, size, base):
                     line[j] -= term[j]
 
 
-@njit(cache=True, nogil=True, inline="always")
+def _steps_of_tasks(scores, pool, anew, common, signs, common_starts, last, *rest):
+    """About how many microseconds Python takes for the rows and structures of some tasks."""
+    first, end, tasks_from, tasks_to, _ = rest[-5:]
+    return scores.shape[0] * (end - first) * (tasks_to - tasks_from) * (2 + 2 * last.size / max(1, anew.size))
+
+
+@part
 def begin(scores, anew, pool, places, signs, first, size, base):
     """The class log scores that the structures of a task have in common."""
     for c in range(base.shape[0]):
@@ -348,7 +368,7 @@ def begin(scores, anew, pool, places, signs, first, size, base):
     add_terms(pool, places, signs, first, size, base)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=_steps_of_tasks)
 def log_scores(
     scores, pool, anew, common, signs, common_starts, last, last_starts, y, weights, weighted, first, end, tasks_from,
     tasks_to, out,
@@ -365,7 +385,7 @@ def log_scores(
                 out[k] += taken + log_score(base, pool, last[k], y, weights, weighted, start, size)
 
 
-@njit(cache=True, nogil=True)
+@part
 def exponentiate(base, y, weights, first, size):
     """Replace log scores by their exponentials, relative to the largest of the row; and what that takes away in all.
 
@@ -384,7 +404,7 @@ def exponentiate(base, y, weights, first, size):
     return total
 
 
-@njit(cache=True, nogil=True)
+@part
 def log_score(base, pool, place, y, weights, weighted, first, size):
     """sum_i w_i log p(y_i | row i), where p is proportional to base * the last term, which is 1 when there is none.
 
@@ -416,7 +436,7 @@ def log_score(base, pool, place, y, weights, weighted, first, size):
     return total + math.log(product)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=_steps_of_tasks)
 def count_labels(
     scores, pool, anew, common, signs, common_starts, last, last_starts, y, weights, first, end, tasks_from, tasks_to,
     out,
@@ -446,7 +466,7 @@ def count_labels(
                         parts[turn, cell] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@part
 def find_labels(base, pool, place, first, size, sums, largest, label):
     """The first class of each row whose sum is the largest, but for TIE."""
     K = base.shape[0]

@@ -10,21 +10,20 @@ import math
 
 import numpy as np
 
-from bntk._kernels import njit
-from bntk.learning.counts.kernels import inner
+from bntk._kernels import njit, part
 from bntk.learning.counts.plane_kernels import count_extensions
 from bntk.learning.moves import REVERSE
 from bntk.learning.scores.kernels import table_terms
 
 
-@inner
+@part
 def sum_out(counts, card, after, out):
     """Sum a flat table over an axis of ``card`` states, each with ``after`` entries in a row."""
     for k in range(counts.size):
         out[k // (card * after) * after + k % after] += counts[k]
 
 
-@inner
+@part
 def choose_others(cards, widths, most, base, slots, wanted, values):
     """The wanted variables for which counting by planes pays, and where their tables begin; then the end."""
     others, begins = np.empty(cards.size, np.int64), np.zeros(cards.size + 1, np.int64)
@@ -40,7 +39,7 @@ def choose_others(cards, widths, most, base, slots, wanted, values):
     return others[:n_others], begins[: n_others + 1]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda planes, first, cards, *rest: 10 * cards.size * (8 + planes.shape[1]))
 def score_toggles(
     planes, first_planes, cards, widths, most, base, wanted, formula, spread, alpha, penalty, average, n, values
 ):  # fmt: skip
@@ -83,7 +82,7 @@ def score_toggles(
     return done, left - done
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda moves, *rest: 2 * moves.shape[0])
 def move_gains(moves, toggles, gains, unknown):
     """What each move (kind, tail, head) gains, from what toggling parents (columns) of children (rows) gains.
 

@@ -25,19 +25,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from bntk._kernels import njit
+from bntk._kernels import part
 from bntk.learning.search.kernels import NONE, arborescence, contract, expand
 
 # What has been chosen for a node or set: nothing yet, that the arc into the set around it enters it, or an arc.
 OPEN, INHERITED = -1, -2
 
-inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
 
 # ---- sets and arcs ---------------------------------------------------------------------------------------------------
 
 
-@inner
+@part
 def nested_sets(weights, one_root):
     """The nodes and the sets that Edmonds' algorithm contracts, numbered; ``weights`` are overwritten.
 
@@ -49,7 +47,7 @@ def nested_sets(weights, one_root):
     return up[:n_ids], enter_tail[:n_ids], y[:n_ids], tails
 
 
-@inner
+@part
 def tight_sets(size, up, enter_tail, y, one_root):
     """Which sets every heaviest arborescence enters by exactly one arc."""
     tight = np.zeros(up.size, np.bool_)
@@ -58,7 +56,7 @@ def tight_sets(size, up, enter_tail, y, one_root):
     return tight
 
 
-@inner
+@part
 def members(size, up):
     """An order of the nodes in which those of each set are side by side: where they begin, how many, and the order."""
     n_ids = up.size
@@ -82,7 +80,7 @@ def members(size, up):
     return first, length, order
 
 
-@inner
+@part
 def arcs_without_slack(weights, up, enter_tail, y, tight, one_root):
     """The tails and heads of the arcs without slack, and how many tight sets each of them enters."""
     size = weights.shape[0]
@@ -107,7 +105,7 @@ def arcs_without_slack(weights, up, enter_tail, y, tight, one_root):
     return arcs[:, :n_arcs]
 
 
-@inner
+@part
 def among_equals(arcs, values, unit, size):
     """Weights whose heaviest arborescences are, of those with these arcs, the ones with the largest sum of values.
 
@@ -122,7 +120,7 @@ def among_equals(arcs, values, unit, size):
 # ---- all of them -----------------------------------------------------------------------------------------------------
 
 
-@inner
+@part
 def outer_sets(m, up, tight, relevant):
     """The nodes and tight sets, each after the set that it is in, and those with relevant nodes first.
 
@@ -149,7 +147,7 @@ def outer_sets(m, up, tight, relevant):
     return things[:n_things], n_relevant, outer
 
 
-@inner
+@part
 def is_within(v, i, outer):
     """Whether a node is in a node or tight set."""
     while v != NONE and v < i:  # sets have larger numbers than what is in them
@@ -157,7 +155,7 @@ def is_within(v, i, outer):
     return v == i
 
 
-@inner
+@part
 def arcs_by_set(arcs, m, outer):
     """Sort arcs by the outermost node or tight set that they enter: where those of each begin, and the arcs."""
     begins, entered = np.zeros(outer.size + 1, np.int64), np.empty(arcs.shape[1], np.int64)
@@ -177,7 +175,7 @@ def arcs_by_set(arcs, m, outer):
     return begins, by_set
 
 
-@inner
+@part
 def complete(around, m, things, outer, begins, arcs, chosen, enter_head, into):
     """Choose an arc into each part of a tight set, or of all, that is open; writes ``into`` the chosen ones.
 
@@ -208,7 +206,7 @@ def complete(around, m, things, outer, begins, arcs, chosen, enter_head, into):
     return n_left == 0
 
 
-@inner
+@part
 def all_heaviest(arcs, m, up, tight, relevant, most_steps, trees):
     """Write the tails of heaviest arborescences into the lines of ``trees``, as many as it has, m for roots.
 
@@ -257,7 +255,7 @@ def all_heaviest(arcs, m, up, tight, relevant, most_steps, trees):
     return found, False
 
 
-@inner
+@part
 def choose_rest(n_relevant, m, things, outer, begins, arcs, chosen, enter_tail, enter_head, into):
     """Choose some arc into every node and set without relevant nodes; they stay open."""
     rest = things[n_relevant:]
@@ -277,7 +275,7 @@ def choose_rest(n_relevant, m, things, outer, begins, arcs, chosen, enter_tail, 
         chosen[i] = OPEN
 
 
-@inner
+@part
 def enter(i, around, arcs, chosen, enter_tail, enter_head):
     """Note the arc into a node or set: the chosen one, or that into the set around it."""
     if chosen[i] == INHERITED:
@@ -286,7 +284,7 @@ def enter(i, around, arcs, chosen, enter_tail, enter_head):
         enter_tail[i], enter_head[i] = arcs[0, chosen[i]], arcs[1, chosen[i]]
 
 
-@inner
+@part
 def is_new(tails, relevant, trees):
     """Whether no line of ``trees`` has the same tails of the relevant nodes."""
     for tree in trees:
@@ -301,7 +299,7 @@ def is_new(tails, relevant, trees):
 # ---- those next to one of them ---------------------------------------------------------------------------------------
 
 
-@inner
+@part
 def nearest_heaviest(tails, arcs, one_root, relevant, trees):
     """For each arc without slack into a relevant node, the heaviest arborescence with it that is most like ``tails``.
 
@@ -335,7 +333,7 @@ def nearest_heaviest(tails, arcs, one_root, relevant, trees):
     return found
 
 
-@inner
+@part
 def sets_entered(tails, entered):
     """How often an arborescence enters a tight set."""
     total = 0

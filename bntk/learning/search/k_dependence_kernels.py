@@ -12,7 +12,7 @@ SQUARED, LOG, ZERO_ONE = 0, 1, 2
 TIE = 1e-9
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda scores, *rest: 2 * scores.size)
 def add_and_measure(scores, terms, y, weights, loss):
     """Add the term of one more family to the class log scores (a line for each class); the sum of losses after it."""
     K, M = scores.shape

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bntk._kernels import njit
+from bntk._kernels import njit, part
 from bntk.learning.moves import REVERSE
 
 NONE = -1
@@ -18,7 +18,7 @@ _ONE = np.uint64(1)
 # ------------------------------------------------------------------------------------------------ spanning trees
 
 
-@njit(cache=True, nogil=True)
+@part
 def _is_better_edge(weight, a, b, other_weight, c, d):
     """Whether edge (a, b) goes before (c, d): the heavier first, then by the smaller end, then by the larger one."""
     if weight != other_weight:
@@ -28,7 +28,7 @@ def _is_better_edge(weight, a, b, other_weight, c, d):
     return max(a, b) < max(c, d)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda weights: 2 * weights.size)
 def spanning_tree(weights):
     """The maximum spanning tree of each component of a symmetric matrix, by Prim's algorithm.
 
@@ -63,7 +63,7 @@ def spanning_tree(weights):
     return joined
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda entering, one_root: 4 * entering.size)
 def arborescence(entering, one_root):
     """The tails in the heaviest arborescence from the last node; ``entering[v, u]`` is the weight of the arc u -> v.
 
@@ -78,7 +78,7 @@ def arborescence(entering, one_root):
     return expand(n_ids, size, up, enter_tail, enter_head), True
 
 
-@njit(cache=True, nogil=True)
+@part
 def contract(entering, one_root):
     """The cycles that Edmonds' algorithm contracts on its way to the heaviest arborescence from the last node.
 
@@ -149,7 +149,7 @@ def contract(entering, one_root):
     return n_ids, up, enter_tail, enter_head, weight_of
 
 
-@njit(cache=True, nogil=True)
+@part
 def _merge_cycle(cycle, entering, head_of, slot_of, place, enter_weight):
     """The best arc from each node into a cycle, less the arc of the cycle that it replaces, in the first one's line."""
     slot = cycle[0]
@@ -173,7 +173,7 @@ def _merge_cycle(cycle, entering, head_of, slot_of, place, enter_weight):
         place[cycle[k]] = NONE
 
 
-@njit(cache=True, nogil=True)
+@part
 def expand(n_ids, size, up, enter_tail, enter_head):
     """Open the contracted cycles, the last first: the arc into a cycle replaces the one of the node that it enters."""
     root = size - 1
@@ -193,7 +193,7 @@ def expand(n_ids, size, up, enter_tail, enter_head):
 # ------------------------------------------------------------------------------------------------ all subsets
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda ranks, first, last: ranks.size * (last - first))
 def lower_to_subsets(ranks, first, last):
     """Replace the entry of each subset by the smallest entry of its own subsets, itself among them; in place.
 
@@ -243,7 +243,7 @@ def sum_over_sinks(first, stop, ranks, scores, offsets, totals):
 # required parents alone, is among them and always fits. ``available[x]`` holds the candidates that come before x.
 
 
-@njit(cache=True, nogil=True)
+@part
 def _first_fit(masks, start, stop, available):
     """The first parent set that is available, or ``stop``."""
     outside = ~available
@@ -253,7 +253,7 @@ def _first_fit(masks, start, stop, available):
     return stop
 
 
-@njit(cache=True, nogil=True)
+@part
 def _draw(state, below):
     """A random number below a limit, by splitmix64; the state is an array of one word."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -279,7 +279,7 @@ def settle(order, bits, masks, offsets, available, choice):
         choice[x] = _first_fit(masks, offsets[x], offsets[x + 1], before)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _best_insertion(i, order, bits, masks, scores, offsets, required, available, choice):
     """The place where the node at place ``i`` gains most, and the gain.
 
@@ -326,7 +326,7 @@ def _best_insertion(i, order, bits, masks, scores, offsets, required, available,
     return at, best
 
 
-@njit(cache=True, nogil=True)
+@part
 def _insert(i, at, order, bits, masks, offsets, available, choice):
     """Move the node at place ``i`` to place ``at``; what is available and chosen follows."""
     x = order[i]
@@ -347,7 +347,7 @@ def _insert(i, at, order, bits, masks, offsets, available, choice):
     choice[x] = _first_fit(masks, offsets[x], offsets[x + 1], available[x])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _descend(order, bits, masks, scores, offsets, required, available, choice, tolerance, state):
     """Insert every node, in random turn, where it gains most, until none gains anything."""
     n = order.size
@@ -371,7 +371,7 @@ def _descend(order, bits, masks, scores, offsets, required, available, choice, t
                 break
 
 
-@njit(cache=True, nogil=True)
+@part
 def _shake(order, bits, masks, offsets, required, available, choice, n_moves, state):
     """Insert some nodes at random places, no further than their required parents and children allow."""
     n = order.size
@@ -387,7 +387,7 @@ def _shake(order, bits, masks, offsets, required, available, choice, n_moves, st
         _insert(i, at, order, bits, masks, offsets, available, choice)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _total_score(scores, choice):
     """Score of the structure that is chosen."""
     total = 0.0
@@ -396,7 +396,7 @@ def _total_score(scores, choice):
     return total
 
 
-@njit(cache=True, nogil=True)
+@part
 def _copy(order, available, choice, to_order, to_available, to_choice):
     """One state of a search into another; a plain loop compiles faster than slices."""
     for i in range(order.size):
@@ -436,7 +436,7 @@ def climb_orders(order, bits, masks, scores, offsets, required, tolerance, n_rou
 # ------------------------------------------------------------------------------------------------ moves
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda moves, *rest: 2 * moves.shape[0])
 def first_best(moves, gains, slack, numbers, key, recent):
     """Position of the first move whose gain is within ``slack`` of the largest, or -1 when there is none.
 

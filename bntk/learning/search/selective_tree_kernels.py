@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bntk._kernels import njit
+from bntk._kernels import njit, part
 from bntk.learning.search.equal_tree_kernels import (
     all_heaviest,
     among_equals,
     arcs_without_slack,
-    inner,
     nearest_heaviest,
     nested_sets,
     tight_sets,
@@ -21,7 +20,7 @@ from bntk.learning.search.kernels import NONE
 MOST_STEPS = 16
 
 
-@inner
+@part
 def tree_problem(added, linked, unlinked, given, root, forest, discard):
     """The features of a tree when ``added`` has a class arc besides those that are ``linked``, and the weights of arcs.
 
@@ -49,7 +48,7 @@ def tree_problem(added, linked, unlinked, given, root, forest, discard):
     return nodes[:m], weights, not forest and first == NONE
 
 
-@inner
+@part
 def heaviest_arcs(weights, one_root):
     """The arcs that heaviest trees consist of, and how their sets are nested, and are tight."""
     up, enter_tail, y, _ = nested_sets(weights.copy(), one_root)
@@ -57,7 +56,7 @@ def heaviest_arcs(weights, one_root):
     return arcs_without_slack(weights, up, enter_tail, y, tight, one_root), up, tight
 
 
-@inner
+@part
 def values_of(arcs, added, nodes, linked, values):
     """What each arc is worth among trees of equal weight; arcs to roots have no value."""
     worth = np.zeros(arcs.shape[1])
@@ -68,7 +67,7 @@ def values_of(arcs, added, nodes, linked, values):
     return worth
 
 
-@inner
+@part
 def relevant_nodes(added, nodes, linked, informative):
     """The nodes whose arcs matter for predictions: those with a class arc, and several states."""
     relevant = np.empty(nodes.size, np.bool_)
@@ -77,7 +76,7 @@ def relevant_nodes(added, nodes, linked, informative):
     return relevant
 
 
-@inner
+@part
 def write_tails(nodes, tree, tails):
     """A tree over some features as a line with the parent of each feature, or -1."""
     for v in range(tails.size):
@@ -87,7 +86,7 @@ def write_tails(nodes, tree, tails):
             tails[nodes[b]] = nodes[tree[b]]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda added, linked, *rest: 20 * added.size * linked.size**2)
 def trees_with(added, linked, informative, weights, values, unit, root, forest, discard, tails, counts):
     """For each feature of ``added``, the best trees when it has a class arc besides those that are ``linked``.
 
@@ -115,7 +114,7 @@ def trees_with(added, linked, informative, weights, values, unit, root, forest, 
             write_tails(nodes, found[tree], tails[k, tree])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda added, linked, *rest: 100 * linked.size**2)
 def equal_trees(added, linked, informative, weights, root, forest, discard, tails):
     """All heaviest trees when ``added`` has a class arc, too, that differ in ``informative`` features with a class arc.
 

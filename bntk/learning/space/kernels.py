@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from bntk._kernels import njit
-from bntk.learning.counts.kernels import inner
+from bntk._kernels import njit, part
 from bntk.learning.moves import ADD, DELETE, REVERSE
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda one, *rest: 4 * one.size)
 def mask_moves(addable, deletable, reversible, arcs, ancestors, add, delete, reverse):
     """The moves that keep to the rules for single arcs and close no cycle.
 
@@ -37,7 +36,7 @@ def mask_moves(addable, deletable, reversible, arcs, ancestors, add, delete, rev
             reverse[tail, head] = free
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda one, *rest: 4 * one.size)
 def list_moves(add, delete, reverse):
     """The marked moves, ordered by kind, tail and head."""
     n = add.shape[0]
@@ -57,7 +56,7 @@ def list_moves(add, delete, reverse):
     return moves
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda one, *rest: 4 * one.size)
 def join_ancestors(ancestors, tail, head):
     """Update the ancestors for a new arc."""
     n = ancestors.shape[0]
@@ -68,7 +67,7 @@ def join_ancestors(ancestors, tail, head):
             ancestors[node, tail] = True
 
 
-@inner
+@part
 def collect_ancestors(ancestors, arcs, node, row):
     """The parents of a node and their ancestors, into ``row``; says whether they differ from what was known."""
     n = ancestors.shape[0]
@@ -85,7 +84,7 @@ def collect_ancestors(ancestors, arcs, node, row):
     return differs
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda one, *rest: 4 * one.size)
 def part_ancestors(ancestors, arcs, head):
     """Update the ancestors for an arc into ``head`` that has been taken away from ``arcs``.
 

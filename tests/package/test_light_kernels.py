@@ -1,0 +1,136 @@
+"""Kernels that are not compiled for little work: what Python or numpy does in their place, to the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bntk
+from bntk._kernels import Allowance, LightKernel
+from bntk.learning.counts import TableCounter
+
+
+@pytest.fixture
+def without_compiler(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let no light kernel be called compiled; the names of those that are called instead."""
+    called: list[str] = []
+
+    def call(self: LightKernel, *arguments: Any) -> Any:
+        assert 0 <= self._steps(*arguments) < np.inf
+        called.append(self.__name__)
+        return self.without_compiler(*arguments)
+
+    monkeypatch.setattr(LightKernel, "__call__", call)
+    monkeypatch.setattr(Allowance, "pays", lambda self, steps: False)
+    return called
+
+
+ASIA = bntk.datasets.asia()
+CAR = bntk.datasets.network("car")
+
+
+def holes(network: bntk.BayesianNetwork, rows: int = 60, seed: int = 0) -> bntk.Table:
+    return bntk.datasets.with_missing(network.sample(rows, seed=seed), 0.25, seed=seed)
+
+
+def arrays(network: bntk.BayesianNetwork) -> list[np.ndarray]:
+    return [cpt.values for cpt in network.cpts]
+
+
+def weights(rows: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).exponential(size=rows)
+
+
+def classified(classifier: Any) -> Callable[[], Any]:
+    def work() -> Any:
+        table = CAR.sample(150, seed=2)
+        X, y = table.select(table.names[:-1]), table.to_pandas()[table.names[-1]]
+        return classifier.fit(X, y).predict_proba(bntk.datasets.with_missing(X, 0.2, seed=1))
+
+    return work
+
+
+def numbers(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of numbers, some repeated and some missing, and classes that depend on them."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 3, 120)
+    columns = rng.normal(size=(120, 4)) + classes[:, None]
+    columns[:, 1] = columns[:, 1].round()
+    columns[rng.random(columns.shape) < 0.1] = np.nan
+    return columns, classes
+
+
+def many_states() -> bntk.BayesianNetwork:
+    """A network with zeros, with a variable of more than eight states, and with tables of small numbers."""
+    rng = np.random.default_rng(3)
+    rows = bntk.Table.from_columns(
+        {"a": rng.integers(0, 12, 200), "b": rng.integers(0, 3, 200), "c": rng.integers(0, 2, 200)}
+    )
+    return bntk.fit("a -> b -> c; a -> c", rows)
+
+
+WORK: dict[str, Callable[[], Any]] = {
+    "forward_sample": lambda: [ASIA.sample(300, seed=4).codes, many_states().sample(300, seed=1).codes],
+    "look_up_rows": lambda: [ASIA.posterior(ASIA.sample(100), "lung"), ASIA.log_likelihood(ASIA.sample(100))],
+    "score_rows": lambda: [
+        np.asarray(network.posterior(holes(network, 60, seed), target))
+        for network, target in [(ASIA, "lung"), (CAR, "safety"), (many_states(), "c")]
+        for seed in range(2)
+    ],
+    "count_rows": lambda: arrays(bntk.fit(ASIA.dag, holes(ASIA, 40), missing="em", prior=1.0)),
+    "count_families": lambda: [
+        *arrays(bntk.fit(CAR.dag, holes(CAR))),
+        *arrays(bntk.fit(CAR.dag, holes(CAR, 3000), weights=weights(3000), prior=1.0)),
+        TableCounter(holes(CAR)).pairs("class").counts,
+    ],
+    "score_tables": lambda: [
+        bntk.score(CAR.dag, CAR.sample(500), score) for score in ("bic", "bdeu", "k2", "fnml", "qnml", "bds")
+    ],
+    "trees_with": classified(bntk.STAN()),
+    "equal_trees": classified(bntk.STAND()),
+    "arborescence": classified(bntk.TAN(criterion="k2")),
+    "add_and_measure": classified(bntk.SelectiveKDB()),
+    "spanning_tree": lambda: sorted(
+        bntk.TAN().fit(CAR.sample(90).to_pandas().iloc[:, :-1], np.arange(90) % 2).dag_.arcs
+    ),
+    "lower_to_subsets": lambda: sorted(bntk.learn(ASIA.sample(200)).dag.arcs),
+    "pure_dirichlets": lambda: sorted(bntk.learn(ASIA.sample(200), "bdeu").dag.arcs),
+    "factored_regrets": lambda: sorted(bntk.learn(ASIA.sample(200), "fnml").dag.arcs),
+    "log_regrets": lambda: sorted(bntk.learn(ASIA.sample(200), "qnml").dag.arcs),
+    "run_block": lambda: [network.impute(holes(network, 30), "mode").codes for network in (ASIA, CAR)],
+    "explain_block": lambda: [network.impute(holes(network, 30)).codes for network in (ASIA, CAR, many_states())],
+    "run": lambda: [
+        np.asarray(ASIA.query("lung", given={"dysp": "yes"}, engine="loopy", schedule=schedule, damping=damping).values)
+        for schedule in ("residual", "flooding", "sweeping")
+        for damping in (0.0, 0.3)
+    ],
+    "score_toggles": lambda: sorted(bntk.learn(ASIA.sample(200), search="hc").dag.arcs),
+    "first_best": lambda: sorted(bntk.learn(CAR.sample(100), "bic", search="tabu").dag.arcs),
+    "part_ancestors": lambda: sorted(bntk.learn(CAR.sample(100), "aic", search="tabu").dag.arcs),
+    "fill_pool": classified(bntk.TAN(criterion="loo")),
+    "mdl_kernel": lambda: [
+        column for seed in range(4) for column in bntk.TAN().fit(*numbers(seed)).predict_proba(numbers(seed)[0])
+    ],
+    "code_kernel": lambda: [bntk.NaiveBayes(numeric="frequency").fit(*numbers(0)).predict_proba(numbers(0)[0])],
+    "log_scores": classified(bntk.BAN(criterion="cv")),
+    "count_labels": classified(bntk.STAN(criterion="accuracy")),
+    "add_terms": classified(bntk.BAN(criterion="lc")),
+    "add_log_terms": classified(bntk.NaiveBayes()),
+    "spread_pairs": classified(bntk.AODE()),
+    "counts_to_logs": classified(bntk.AODE(prior=0.5)),
+    "spread_triples": classified(bntk.A2DE()),
+}
+
+
+@pytest.mark.parametrize("kernel", WORK)
+def test_python_gives_the_bits_of_the_compiled_kernel(kernel: str, request: pytest.FixtureRequest) -> None:
+    compiled = WORK[kernel]()
+    called = request.getfixturevalue("without_compiler")
+    plain = WORK[kernel]()
+    assert kernel in called
+    assert str(type(compiled)) == str(type(plain))
+    for one, other in zip(compiled, plain, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other), strict=True)
