@@ -7,6 +7,8 @@ more things that numba does not look at would give another kernel than the one a
 * code damaged within its file: each file ends with a digest of what it holds and of what it was compiled from and for;
 * two processes that keep two signatures under the same number: the number is derived from the signature;
 * a kernel or constant of another module that has changed since: these are part of what a kernel was compiled from.
+
+Processes that need a kernel at the same time, as those of joblib do, wait for the first of them to compile it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import ctypes
 import functools
 import hashlib
 import math
+import os
 import pickle
 import sys
 import threading
@@ -86,7 +89,7 @@ def njit(
         if not numba.extending.is_jitted(kernel):  # NUMBA_DISABLE_JIT leaves the function as it is
             return kernel
         kernel.compiled_from = _compiled_from(function, options)
-        kernel.compile = interrupts_while_compiling()(kernel.compile)
+        kernel.compile = _once_by_all_processes(kernel, interrupts_while_compiling()(kernel.compile))
         if cache:
             try:
                 kernel._cache = _KernelCache(kernel)
@@ -419,6 +422,7 @@ class _KernelCache(FunctionCache):
         super().__init__(kernel.py_func)
         stamp = f"{kernel.compiled_from} {self._impl.locator.get_source_stamp()!r}"
         self._cache_file = _KernelFile(self.cache_path, self._impl.filename_base, stamp)
+        self.turn = _Turn(f"{self._cache_file._index_path}.lock")
 
     def has_any(self) -> bool:
         """Whether something is kept, for whatever signature."""
@@ -428,7 +432,13 @@ class _KernelCache(FunctionCache):
             return False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled kernel of a signature, or None."""
+        """The compiled kernel of a signature, or None; then other processes wait until it is compiled here."""
+        found = self._load(sig, target_context)
+        if found is None and self.turn.take():
+            found = self._load(sig, target_context)  # by now another process may have kept it
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:  # reading garbage may raise anything
@@ -475,6 +485,64 @@ class _KernelFile(IndexDataCacheFile):
 
     def _digest(self, key: Any, data: bytes) -> bytes:
         return hashlib.sha256(repr((key, self._source_stamp)).encode() + data).digest()
+
+
+#: Seconds after which a process that waits for another one to compile a kernel does it by itself.
+LONGEST_TURN = 60.0
+
+
+class _Turn:
+    """The turn of this process to compile a kernel: a lock on a file beside what is kept, where the system has such."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file: int | None = None
+
+    def take(self) -> bool:
+        """Wait for the turn; False where there is no such file, or it took too long."""
+        try:
+            import fcntl
+
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        except (ImportError, OSError):
+            return False
+        last = time.monotonic() + LONGEST_TURN
+        try:
+            while self._file is None and time.monotonic() < last:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    self._file = file
+                except BlockingIOError:
+                    time.sleep(0.02)
+                except OSError:  # a file system without locks
+                    return False
+        finally:
+            if self._file is None:
+                os.close(file)
+        return self._file is not None
+
+    def end(self) -> None:
+        """Let others compile the kernel, or read it."""
+        file, self._file = self._file, None
+        if file is not None:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_UN)  # also for processes that were forked meanwhile
+            os.close(file)
+
+
+def _once_by_all_processes(kernel: Any, compile_: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel, and end the turn that was taken when the cache did not have it."""
+
+    @functools.wraps(compile_)
+    def compiled(*arguments: Any) -> Any:
+        try:
+            return compile_(*arguments)
+        finally:
+            if isinstance(kernel._cache, _KernelCache):
+                kernel._cache.turn.end()
+
+    return compiled
 
 
 def cache_folder() -> str:
