@@ -19,13 +19,17 @@ from bntk.inference.choose import EXACT, EngineChoice, Options
 from bntk.inference.engines import Engine, Evidence, Floats, Posterior
 from bntk.inference.evidence import Findings, Given, clashing, numbers_by_state, read_findings
 from bntk.inference.exact.program import Program, compile_network, whole_entries
+from bntk.inference.exact.questions import AllSummedOut, SummedOut, questions_of
 from bntk.inference.plan import Plan
-from bntk.inference.results import Distribution, Explanation, Marginals
+from bntk.inference.results import BuiltWhenRead, Distribution, Explanation, Marginals
 from bntk.inference.support import is_possible
 from bntk.network import BayesianNetwork
 
 #: Jeffrey's rule for several variables stops when no belief is off by more, or gives up after so many rounds.
 BELIEF_TOLERANCE, MOST_ROUNDS = 1e-12, 1000
+
+#: How tables of rows are answered, whatever the engine of one evidence set is.
+ROWS = "elimination of missing values row by row; where that costs more, "
 
 Names = str | Sequence[str]
 
@@ -71,13 +75,19 @@ class ConditionedNetwork:
     def marginals(self) -> Marginals:
         """The posterior of every unobserved variable."""
         answer = self.posterior()
-        unknown = [v for v in range(len(self.network.cpts)) if v not in self.findings.observed]
-        children, text = [self.network.cpts[v].child for v in unknown], self.findings.text
-        found = {c.name: Distribution([c], answer.marginal(v), text) for v, c in zip(unknown, children, strict=True)}
-        report = self.report(answer, unknown)
+        cpts, observed, text = self.network.cpts, self.findings.observed, self.findings.text
+        unknown = {name: v for v, name in enumerate(self.network.names) if v not in observed}
+        report = self.report(answer, [*unknown.values()])
         if not isinstance(answer, APPROXIMATIONS):
-            return Marginals(found, answer.log_z, "exact", report)
-        errors = answer.standard_errors(unknown)
+            for v in [*unknown.values()][:1]:
+                answer.marginal(v)  # which computes all; what is left is to label them
+
+            def build(v: int) -> Distribution:
+                return Distribution._trusted((cpts[v].child,), answer.marginal(v), text, "exact")
+
+            return Marginals(BuiltWhenRead(unknown, build), answer.log_z, "exact", report)
+        found = {name: Distribution([cpts[v].child], answer.marginal(v), text) for name, v in unknown.items()}
+        errors = answer.standard_errors([*unknown.values()])
         return Marginals(
             found,
             answer.log_z,
@@ -93,8 +103,11 @@ class ConditionedNetwork:
         """log P(given)."""
         choose.require(self.options, choose.KNOW_PROBABILITY, "probability of the evidence")
         try:
-            if not self.findings.vectors:
+            if not self.findings.found:
                 return 0.0
+            summed = self._summed_out(())
+            if summed is not None:
+                return summed.log_z
             engine = self.engine(partial(self.program, ()))
             answer = self._calibrated(engine)
             return answer.log_z if self._is_possible(answer, engine) else -math.inf
@@ -149,6 +162,10 @@ class ConditionedNetwork:
     def plan(self, targets: Names | None) -> Plan:
         """What a query will cost, and which engine runs it."""
         at = None if targets is None else positions(self.network, targets)
+        summed = self._plan_of_summing_out(at)
+        if summed is not None:
+            rest = choose.rows_engine(summed.total_entries)
+            return replace(summed, rows=f"{ROWS}{rest}")
         found, limit = self._plan(self.program(at)), self.options.max_entries
         choice = choose.exact_or_loopy(found.total_entries, found.open_entries, limit)
         rest = choose.rows_engine(found.total_entries)
@@ -156,7 +173,7 @@ class ConditionedNetwork:
             rest = choice
             refused = f'{choice.reason}, so that exact inference is refused; engine="auto" takes loopy propagation'
             found = replace(found, engine=choice.engine, reason=refused)
-        return replace(found, rows=f"elimination of missing values row by row; where that costs more, {rest}")
+        return replace(found, rows=f"{ROWS}{rest}")
 
     # ---- by position -----------------------------------------------------------------------------------------
 
@@ -169,7 +186,7 @@ class ConditionedNetwork:
         report = self.report(answer, unknown)
         table = answer.marginal(unknown[0]) if len(unknown) == 1 else answer.joint(unknown) if unknown else 1.0
         if len(unknown) == len(at):
-            return Distribution(variables, table, self.findings.text, report)
+            return Distribution._trusted(tuple(variables), np.asarray(table, dtype=float), self.findings.text, report)
         values = np.zeros([variable.n_states for variable in variables])
         values[tuple(observed.get(v, slice(None)) for v in at)] = table
         return Distribution(variables, values, self.findings.text, report)
@@ -188,15 +205,20 @@ class ConditionedNetwork:
 
     def posterior(self, at: Sequence[int] | None = None) -> Posterior:
         """What the engine finds about some variables together, or about each one; the findings must be possible."""
-        return self._possible(self.engine(partial(self.program, at)))
+        summed = self._summed_out(at)
+        if summed is None:
+            return self._possible(self.engine(partial(self.program, at)))
+        if summed.log_z == -math.inf:
+            raise self._impossible()
+        return summed
 
     def calibrate(self, at: Sequence[int] | None = None) -> Posterior:
-        """As :meth:`posterior`, with a ``log_z`` of -inf when the findings are impossible."""
+        """As :meth:`posterior`, with a ``log_z`` of -inf when the findings are impossible, and by a junction tree."""
         return self._calibrated(self.engine(partial(self.program, at)))
 
     def _calibrated(self, engine: Engine) -> Posterior:
         if isinstance(engine, Program):
-            return engine.calibrate(self.findings.vectors, self.options.max_entries)
+            return engine.calibrate(self.findings.evidence(len(self.network.cpts)), self.options.max_entries)
         return engine.calibrate(Evidence.of(self.findings.vectors, len(self.network.cpts)))
 
     def _possible(self, engine: Engine) -> Posterior:
@@ -230,6 +252,36 @@ class ConditionedNetwork:
         return f"{self._choice}; {text}" if self.options.engine == "auto" else text
 
     # ---- engines ---------------------------------------------------------------------------------------------
+
+    def _summed_out(self, at: Sequence[int] | None) -> SummedOut | AllSummedOut | None:
+        """The answer without a junction tree: of unobserved targets, of all variables, or of the findings alone.
+
+        None where one is better, or an approximation is asked for.
+        """
+        if not self._sums_out:
+            return None
+        limit = choose.question_entries(None if at is None else len(at), self.options.max_entries)
+        found = questions_of(self.network).ask(at, self.findings.evidence(len(self.network.cpts)), limit)
+        if found is not None and self.options.engine == "auto":
+            self._choice = choose.exact_or_loopy(found.entries, found.entries, self.options.max_entries)
+        return found
+
+    def _plan_of_summing_out(self, at: Sequence[int] | None) -> Plan | None:
+        if not self._sums_out:
+            return None
+        limit = choose.question_entries(None if at is None else len(at), self.options.max_entries)
+        open_ones = None if at is None else [v for v in at if v not in self.findings.observed]
+        return questions_of(self.network).plan(open_ones, self.findings.evidence(len(self.network.cpts)).observed, limit)
+
+    @property
+    def _sums_out(self) -> bool:
+        """Whether a question is answered without a junction tree, if that does not take too long."""
+        if self.options.engine not in ("exact", "auto"):
+            return False
+        if not choose.may_be_for_numpy(len(self.network.cpts)):
+            return True
+        whole = compile_network(self.network, max_entries=math.inf)
+        return choose.exact_engine(whole.tree).engine != "numpy"
 
     def engine(self, program: Callable[[], Program]) -> Engine:
         """What answers: the program that exact inference would run, or an engine that approximates."""

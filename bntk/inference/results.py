@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,6 +67,14 @@ class Distribution:
         if self.values.shape != expected:
             raise DataError(f"{self.heading}: the values have shape {self.values.shape}, expected {expected}")
         self.values.setflags(write=False)
+
+    @classmethod
+    def _trusted(cls, variables: tuple[Variable, ...], values: NDArray[np.float64], given: str, report: str) -> Self:
+        """A distribution of values that have the right shape, and that nobody changes."""
+        made = cls.__new__(cls)
+        values.setflags(write=False)
+        made.variables, made.values, made.given, made.report = variables, values, given, report
+        return made
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,6 +230,32 @@ class Distribution:
         return f"<table>{title}{head}<tbody>{body}{more}</tbody></table>"
 
 
+class BuiltWhenRead(Mapping[str, Distribution]):
+    """Distributions by name, each built from the position of its variable when it is looked at."""
+
+    def __init__(self, positions: dict[str, int], build: Callable[[int], Distribution]) -> None:
+        self._positions, self._build = positions, build
+        self._built: dict[str, Distribution] = {}
+
+    def __getitem__(self, name: str) -> Distribution:
+        found = self._built.get(name)
+        if found is None:
+            found = self._built[name] = self._build(self._positions[name])
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._positions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._positions)
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
 class Marginals(Mapping[str, Distribution]):
     """The posterior of every unobserved variable, by name, all from one propagation.
 
@@ -263,7 +297,7 @@ class Marginals(Mapping[str, Distribution]):
         standard_errors: dict[str, NDArray[np.float64]] | None = None,
         converged: bool | None = None,
     ) -> None:
-        self._distributions = dict(distributions)
+        self._distributions = distributions if isinstance(distributions, BuiltWhenRead) else dict(distributions)
         self.log_probability, self.engine, self.report = log_probability, engine, report
         self.settings, self.standard_errors, self.converged = dict(settings or {}), standard_errors, converged
 
