@@ -50,14 +50,14 @@ class Findings:
     @cached_property
     def vectors(self) -> dict[int, Floats]:
         """For each variable that there is a finding about, a number for each of its states."""
-        return {v: _vector(*finding) if type(finding) is tuple else finding for v, finding in self.found.items()}
+        return {v: _vector(*finding) if isinstance(finding, tuple) else finding for v, finding in self.found.items()}
 
     @cached_property
     def observed(self) -> dict[int, int]:
         """The variables that only one state is left for, and that state."""
         found = {}
         for v, finding in self.found.items():
-            if type(finding) is tuple:
+            if isinstance(finding, tuple):
                 found[v] = finding[0]
             elif (possible := np.flatnonzero(finding)).size == 1:
                 found[v] = int(possible[0])
@@ -65,10 +65,11 @@ class Findings:
 
     def evidence(self, n_variables: int) -> Evidence:
         """The form that exact inference reads."""
-        vectors = {v: finding for v, finding in self.found.items() if type(finding) is not tuple}
+        observed = self.observed
+        vectors = {v: finding for v, finding in self.found.items() if not isinstance(finding, tuple)}
         evidence = Evidence.of(vectors, n_variables)
-        for v, state in self.observed.items():
-            evidence.observed[v] = state
+        for v in observed:
+            evidence.observed[v] = observed[v]
         return evidence
 
     @property

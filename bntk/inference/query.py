@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import TypeVar, overload
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from bntk.inference.evidence import Findings, Given, clashing, numbers_by_state,
 from bntk.inference.exact.program import Program, compile_network, whole_entries
 from bntk.inference.exact.questions import AllSummedOut, SummedOut, questions_of
 from bntk.inference.plan import Plan
-from bntk.inference.results import BuiltWhenRead, Distribution, Explanation, Marginals
+from bntk.inference.results import Distribution, Explanation, Marginals
 from bntk.inference.support import is_possible
 from bntk.network import BayesianNetwork
 
@@ -32,6 +33,7 @@ BELIEF_TOLERANCE, MOST_ROUNDS = 1e-12, 1000
 ROWS = "elimination of missing values row by row; where that costs more, "
 
 Names = str | Sequence[str]
+Summed = TypeVar("Summed", SummedOut, AllSummedOut)
 
 
 class ConditionedNetwork:
@@ -74,18 +76,20 @@ class ConditionedNetwork:
     @says_what_to_do(choose.LESS_MEMORY)
     def marginals(self) -> Marginals:
         """The posterior of every unobserved variable."""
-        answer = self.posterior()
+        summed = self._summed_out(None)
+        answer = self.posterior() if summed is None else self._refused_if_impossible(summed)
         cpts, observed, text = self.network.cpts, self.findings.observed, self.findings.text
         unknown = {name: v for v, name in enumerate(self.network.names) if v not in observed}
         report = self.report(answer, [*unknown.values()])
         if not isinstance(answer, APPROXIMATIONS):
             for v in [*unknown.values()][:1]:
                 answer.marginal(v)  # which computes all; what is left is to label them
+            read = answer.marginal
 
             def build(v: int) -> Distribution:
-                return Distribution._trusted((cpts[v].child,), answer.marginal(v), text, "exact")
+                return Distribution._trusted((cpts[v].child,), read(v), text, "exact")
 
-            return Marginals(BuiltWhenRead(unknown, build), answer.log_z, "exact", report)
+            return Marginals(unknown, answer.log_z, "exact", report, build=build)
         found = {name: Distribution([cpts[v].child], answer.marginal(v), text) for name, v in unknown.items()}
         errors = answer.standard_errors([*unknown.values()])
         return Marginals(
@@ -162,17 +166,18 @@ class ConditionedNetwork:
     def plan(self, targets: Names | None) -> Plan:
         """What a query will cost, and which engine runs it."""
         at = None if targets is None else positions(self.network, targets)
-        summed = self._plan_of_summing_out(at)
-        if summed is not None:
-            rest = choose.rows_engine(summed.total_entries)
-            return replace(summed, rows=f"{ROWS}{rest}")
-        found, limit = self._plan(self.program(at)), self.options.max_entries
+        summed, limit = self._plan_of_summing_out(at), self.options.max_entries
+        if summed is not None and at is not None:
+            return replace(summed, rows=f"{ROWS}{choose.rows_engine(summed.total_entries)}")
+        found = self._plan(self.program(at))
         choice = choose.exact_or_loopy(found.total_entries, found.open_entries, limit)
         rest = choose.rows_engine(found.total_entries)
         if choice.engine != "exact":
             rest = choice
             refused = f'{choice.reason}, so that exact inference is refused; engine="auto" takes loopy propagation'
             found = replace(found, engine=choice.engine, reason=refused)
+        elif summed is not None:  # all posteriors; the tree is for explanations and rows
+            found = replace(found, engine=summed.engine, reason=summed.reason)
         return replace(found, rows=f"{ROWS}{rest}")
 
     # ---- by position -----------------------------------------------------------------------------------------
@@ -205,9 +210,12 @@ class ConditionedNetwork:
 
     def posterior(self, at: Sequence[int] | None = None) -> Posterior:
         """What the engine finds about some variables together, or about each one; the findings must be possible."""
-        summed = self._summed_out(at)
-        if summed is None:
-            return self._possible(self.engine(partial(self.program, at)))
+        summed = None if at is None else self._summed_out(at)
+        if summed is not None:
+            return self._refused_if_impossible(summed)
+        return self._possible(self.engine(partial(self.program, at)))
+
+    def _refused_if_impossible(self, summed: Summed) -> Summed:
         if summed.log_z == -math.inf:
             raise self._impossible()
         return summed
@@ -244,7 +252,7 @@ class ConditionedNetwork:
             return ImpossibleEvidence(self.findings.texts.values(), minimal=False)
         return clashing(self.findings, lambda some: program.calibrate(some.vectors).log_z > -math.inf)
 
-    def report(self, answer: Posterior, at: Sequence[int]) -> str:
+    def report(self, answer: Posterior | AllSummedOut, at: Sequence[int]) -> str:
         """How an answer was found."""
         text = answer.report(at) if isinstance(answer, APPROXIMATIONS) else "exact"
         if self._unchecked:
@@ -253,6 +261,10 @@ class ConditionedNetwork:
 
     # ---- engines ---------------------------------------------------------------------------------------------
 
+    @overload
+    def _summed_out(self, at: Sequence[int]) -> SummedOut | None: ...
+    @overload
+    def _summed_out(self, at: None) -> AllSummedOut | None: ...
     def _summed_out(self, at: Sequence[int] | None) -> SummedOut | AllSummedOut | None:
         """The answer without a junction tree: of unobserved targets, of all variables, or of the findings alone.
 
@@ -271,7 +283,9 @@ class ConditionedNetwork:
             return None
         limit = choose.question_entries(None if at is None else len(at), self.options.max_entries)
         open_ones = None if at is None else [v for v in at if v not in self.findings.observed]
-        return questions_of(self.network).plan(open_ones, self.findings.evidence(len(self.network.cpts)).observed, limit)
+        return questions_of(self.network).plan(
+            open_ones, self.findings.evidence(len(self.network.cpts)).observed, limit
+        )
 
     @property
     def _sums_out(self) -> bool:
@@ -280,8 +294,11 @@ class ConditionedNetwork:
             return False
         if not choose.may_be_for_numpy(len(self.network.cpts)):
             return True
-        whole = compile_network(self.network, max_entries=math.inf)
-        return choose.exact_engine(whole.tree).engine != "numpy"
+        cache = self.network._cache
+        if "for_numpy" not in cache:
+            whole = compile_network(self.network, max_entries=math.inf)
+            cache["for_numpy"] = choose.exact_engine(whole.tree).engine == "numpy"
+        return not cache["for_numpy"]
 
     def engine(self, program: Callable[[], Program]) -> Engine:
         """What answers: the program that exact inference would run, or an engine that approximates."""

@@ -230,32 +230,6 @@ class Distribution:
         return f"<table>{title}{head}<tbody>{body}{more}</tbody></table>"
 
 
-class BuiltWhenRead(Mapping[str, Distribution]):
-    """Distributions by name, each built from the position of its variable when it is looked at."""
-
-    def __init__(self, positions: dict[str, int], build: Callable[[int], Distribution]) -> None:
-        self._positions, self._build = positions, build
-        self._built: dict[str, Distribution] = {}
-
-    def __getitem__(self, name: str) -> Distribution:
-        found = self._built.get(name)
-        if found is None:
-            found = self._built[name] = self._build(self._positions[name])
-        return found
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._positions
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._positions)
-
-    def __len__(self) -> int:
-        return len(self._positions)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)
-
-
 class Marginals(Mapping[str, Distribution]):
     """The posterior of every unobserved variable, by name, all from one propagation.
 
@@ -288,7 +262,7 @@ class Marginals(Mapping[str, Distribution]):
 
     def __init__(
         self,
-        distributions: Mapping[str, Distribution],
+        distributions: Mapping[str, Distribution | int],
         log_probability: float,
         engine: str = "exact",
         report: str = "exact",
@@ -296,18 +270,26 @@ class Marginals(Mapping[str, Distribution]):
         settings: Mapping[str, Any] | None = None,
         standard_errors: dict[str, NDArray[np.float64]] | None = None,
         converged: bool | None = None,
+        build: Callable[[int], Distribution] | None = None,
     ) -> None:
-        self._distributions = distributions if isinstance(distributions, BuiltWhenRead) else dict(distributions)
+        # A number stands for a distribution that is built from it when it is looked at.
+        self._distributions, self._build = dict(distributions), build
         self.log_probability, self.engine, self.report = log_probability, engine, report
         self.settings, self.standard_errors, self.converged = dict(settings or {}), standard_errors, converged
 
     def __getitem__(self, name: str) -> Distribution:
-        if not isinstance(name, str) or name not in self._distributions:
+        found = self._distributions.get(name) if isinstance(name, str) else None
+        if type(found) is int and self._build is not None:
+            found = self._distributions[name] = self._build(found)
+        if not isinstance(found, Distribution):
             raise UnknownNameError(
                 f"there is no marginal of {name!r}: it is observed or unknown{did_you_mean(name, self)}; there are "
                 f"{format_states([*self])}"
             )
-        return self._distributions[name]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_distributions": dict(self), "_build": None}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._distributions)

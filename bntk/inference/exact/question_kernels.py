@@ -31,7 +31,9 @@ AXIS, PLACE, LENGTH, COUNTER, AT = 0, 1, 2, 3, 4
 
 
 @njit(inline="always", **INNER)
-def find_families(starts, members, child_starts, children, zeros, observed, targets, everything, role, passed_down, balls):
+def find_families(
+    starts, members, child_starts, children, zeros, observed, targets, everything, role, passed_down, balls
+):
     """Mark the families that the answer depends on, and those whose zeros could exclude the other findings.
 
     The first are found by the Bayes ball (Shachter 1998), from the targets and from uncertain findings; without
@@ -293,8 +295,8 @@ def plan_question(
     Family f has the variables ``members[starts[f]:starts[f + 1]]``, parents and then the child; ``zeros`` tells whether
     its table has any. ``observed`` has the state of a variable, -1 for an open one, less for one with an uncertain
     finding. Variables with one state are observed. The question is about the posterior of the targets, or without any
-    about the probability of the findings, or about ``everything``. ``order`` has the open variables as they are summed out, then the
-    targets; if the tables of all steps have more entries than the limit, it is not finished.
+    about the probability of the findings, or about ``everything``. ``order`` has the open variables as they are summed
+    out, then the targets; if the tables of all steps have more entries than the limit, it is not finished.
 
     ``room`` is memory for five numbers a variable and two a member. By variable: what its family is needed for, and its
     number among the open ones; by open variable: which it is, and its place in the order, in which the first target is

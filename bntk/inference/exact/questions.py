@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -60,11 +60,6 @@ class AllSummedOut:
         """The posterior of a variable."""
         return self.values[self.places[variable] : self.places[variable + 1]]
 
-    def joint(self, variables: Sequence[int]) -> Floats:
-        """That of one variable; several have a question of their own."""
-        (variable,) = variables
-        return self.marginal(variable)
-
 
 class Questions:
     """A network as the flat arrays that :mod:`bntk.inference.exact.question_kernels` reads."""
@@ -83,6 +78,12 @@ class Questions:
         tables = flat_tables(network, np.asarray)
         self._tables = flat.cards, flat.starts, flat.members, flat.strides, flat.offsets, tables, lows
 
+    @overload
+    def ask(self, targets: Sequence[int], evidence: Evidence, limit: int) -> SummedOut | None: ...
+    @overload
+    def ask(self, targets: None, evidence: Evidence, limit: int) -> AllSummedOut | None: ...
+    @overload
+    def ask(self, targets: Sequence[int] | None, evidence: Evidence, limit: int) -> SummedOut | AllSummedOut | None: ...
     def ask(self, targets: Sequence[int] | None, evidence: Evidence, limit: int) -> SummedOut | AllSummedOut | None:
         """The joint posterior of unobserved targets, all posteriors, or without targets the probability of findings.
 
@@ -109,7 +110,7 @@ class Questions:
         )  # fmt: skip
         if found == LOST:
             return None
-        log_z = -math.inf if found == IMPOSSIBLE else float(out[-1]) + evidence.log_weight
+        log_z = evidence.log_weight + (-math.inf if found == IMPOSSIBLE else float(out[-1]))
         out.setflags(write=False)
         if everything:
             return AllSummedOut(log_z, int(entries), out[:-1], self._places)
