@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Evidence:
     """One evidence set: the observed state of each variable or -1, likelihoods of the others, and a constant.
 

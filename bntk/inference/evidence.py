@@ -37,6 +37,7 @@ class Findings:
 
     def __init__(self, found: Mapping[int, Floats | OneState], texts: dict[int, str]) -> None:
         self.found, self.texts = found, texts
+        self._observed: dict[int, int] | None = None
 
     @classmethod
     def of(cls, network: BayesianNetwork, likelihood: Mapping[int, ArrayLike]) -> Findings:
@@ -52,16 +53,18 @@ class Findings:
         """For each variable that there is a finding about, a number for each of its states."""
         return {v: _vector(*finding) if isinstance(finding, tuple) else finding for v, finding in self.found.items()}
 
-    @cached_property
+    @property
     def observed(self) -> dict[int, int]:
         """The variables that only one state is left for, and that state."""
-        found = {}
-        for v, finding in self.found.items():
-            if isinstance(finding, tuple):
-                found[v] = finding[0]
-            elif (possible := np.flatnonzero(finding)).size == 1:
-                found[v] = int(possible[0])
-        return found
+        if self._observed is None:  # a cached property would take a lock
+            found = {}
+            for v, finding in self.found.items():
+                if isinstance(finding, tuple):
+                    found[v] = finding[0]
+                elif (possible := np.flatnonzero(finding)).size == 1:
+                    found[v] = int(possible[0])
+            self._observed = found
+        return self._observed
 
     def evidence(self, n_variables: int) -> Evidence:
         """The form that exact inference reads."""

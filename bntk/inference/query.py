@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TypeVar, overload
 
 import numpy as np
@@ -56,11 +56,14 @@ class ConditionedNetwork:
     ) -> None:
         self.network, self.options = network, options
         self._given, self._soft = given, soft
+        self._findings: Findings | None = None
 
-    @cached_property
+    @property
     def findings(self) -> Findings:
         """What was given, by position."""
-        return read_findings(self.network, self._given, self._soft)
+        if self._findings is None:  # a cached property would take a lock
+            self._findings = read_findings(self.network, self._given, self._soft)
+        return self._findings
 
     def with_findings(self, findings: Findings) -> ConditionedNetwork:
         """The same network and options with other findings."""
@@ -78,16 +81,20 @@ class ConditionedNetwork:
         """The posterior of every unobserved variable."""
         summed = self._summed_out(None)
         answer = self.posterior() if summed is None else self._refused_if_impossible(summed)
-        cpts, observed, text = self.network.cpts, self.findings.observed, self.findings.text
-        unknown = {name: v for v, name in enumerate(self.network.names) if v not in observed}
+        cpts, names, text = self.network.cpts, self.network.names, self.findings.text
+        unknown = dict(zip(names, range(len(names)), strict=True))
+        for v in self.findings.observed:
+            del unknown[names[v]]
         report = self.report(answer, [*unknown.values()])
         if not isinstance(answer, APPROXIMATIONS):
-            for v in [*unknown.values()][:1]:
-                answer.marginal(v)  # which computes all; what is left is to label them
-            read = answer.marginal
+            make, read = Distribution._trusted, answer.marginal
+            if summed is None:
+                read = partial(_read_only, read)
+                for v in [*unknown.values()][:1]:
+                    read(v)  # which computes all of them; what is left is to label them
 
             def build(v: int) -> Distribution:
-                return Distribution._trusted((cpts[v].child,), read(v), text, "exact")
+                return make((cpts[v].child,), read(v), text, "exact")
 
             return Marginals(unknown, answer.log_z, "exact", report, build=build)
         found = {name: Distribution([cpts[v].child], answer.marginal(v), text) for name, v in unknown.items()}
@@ -191,7 +198,9 @@ class ConditionedNetwork:
         report = self.report(answer, unknown)
         table = answer.marginal(unknown[0]) if len(unknown) == 1 else answer.joint(unknown) if unknown else 1.0
         if len(unknown) == len(at):
-            return Distribution._trusted(tuple(variables), np.asarray(table, dtype=float), self.findings.text, report)
+            values = np.asarray(table, dtype=float)
+            values.setflags(write=False)
+            return Distribution._trusted(tuple(variables), values, self.findings.text, report)
         values = np.zeros([variable.n_states for variable in variables])
         values[tuple(observed.get(v, slice(None)) for v in at)] = table
         return Distribution(variables, values, self.findings.text, report)
@@ -345,6 +354,13 @@ class ConditionedNetwork:
         serves = choose.whole_network_serves(whole_entries(self.network), self.options.max_entries)
         targets = None if serves else sorted(self.findings.vectors)
         return compile_network(self.network, targets=targets, max_entries=math.inf)
+
+
+def _read_only(read: Callable[[int], Floats], variable: int) -> Floats:
+    """The posterior of a variable, which nobody can change."""
+    values = read(variable)
+    values.setflags(write=False)
+    return values
 
 
 def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:

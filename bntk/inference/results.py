@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from html import escape
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,9 +70,8 @@ class Distribution:
 
     @classmethod
     def _trusted(cls, variables: tuple[Variable, ...], values: NDArray[np.float64], given: str, report: str) -> Self:
-        """A distribution of values that have the right shape, and that nobody changes."""
+        """A distribution of values that have the right shape and are read-only."""
         made = cls.__new__(cls)
-        values.setflags(write=False)
         made.variables, made.values, made.given, made.report = variables, values, given, report
         return made
 
@@ -288,8 +287,27 @@ class Marginals(Mapping[str, Distribution]):
             )
         return found
 
+    def _built(self) -> dict[str, Distribution]:
+        """All of them, which takes less time than one by one."""
+        if self._build is not None:
+            build, found = self._build, self._distributions
+            for name, place in found.items():
+                if type(place) is int:
+                    found[name] = build(place)
+            self._build = None
+        return cast("dict[str, Distribution]", self._distributions)
+
+    def values(self) -> ValuesView[Distribution]:
+        """All distributions."""
+        return self._built().values()
+
+    def items(self) -> ItemsView[str, Distribution]:
+        """All names with their distributions."""
+        return self._built().items()
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_distributions": dict(self), "_build": None}
+        self._built()
+        return self.__dict__
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._distributions)

@@ -27,7 +27,7 @@ _NO_VECTORS: Floats = np.empty(0)
 _NO_TARGETS: Ints = np.empty(0, dtype=np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class SummedOut:
     """The joint posterior of the targets of a question, axes in their order; ``log_z`` is -inf when it is impossible.
 
@@ -47,7 +47,7 @@ class SummedOut:
         return self.values
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class AllSummedOut:
     """The posteriors of all variables, one after another."""
 
