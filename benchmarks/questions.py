@@ -89,8 +89,9 @@ def queries(options: Options) -> Section:
         f"Time of `network.query` for one unobserved variable, by name and labelled: {n} different questions to one "
         "network object, each with five findings from a sampled row on variables that were not observed before; then "
         "the same observed variables in other states. The geometric mean of all questions, so that ratios are "
-        "geometric means of the ratios of each question. pyAgrum is LazyPropagation with one target, with one engine for all "
-        "questions or a new one for each, whichever is faster; pgmpy is variable elimination, on fewer questions.",
+        "geometric means of the ratios of each question. pyAgrum is LazyPropagation with one target, with one engine "
+        "for all questions or a new one for each, whichever is faster; pgmpy is variable "
+        "elimination, on fewer questions.",
         ["network", "bntk", "other states", "longest", "pyAgrum", "other states", "pgmpy", "pyAgrum / bntk",
          "other states", "pgmpy / bntk", "largest difference"],
     )  # fmt: skip

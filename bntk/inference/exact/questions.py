@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -54,11 +54,11 @@ class AllSummedOut:
     log_z: float
     entries: int
     values: Floats
-    places: list[int]
+    spans: list[slice]
 
     def marginal(self, variable: int) -> Floats:
         """The posterior of a variable."""
-        return self.values[self.places[variable] : self.places[variable + 1]]
+        return self.values[self.spans[variable]]
 
 
 class Questions:
@@ -68,14 +68,17 @@ class Questions:
         flat, children = network_families(network), network.dag.child_indices
         self.names, self.cards = network.names, flat.cards.tolist()
         self._places = [*accumulate(self.cards, initial=0)]
+        self._spans = [slice(*span) for span in pairwise(self._places)]
         self._single = np.where(flat.cards == 1, 0, -1)  # a variable with one state is as good as observed
         self._room = 5 * flat.cards.size + 2 * flat.members.size
-        zeros = np.array([not cpt.values.all() for cpt in network.cpts], dtype=np.bool_)
-        lows = np.array([cpt.values.min(initial=1.0, where=cpt.values > 0) for cpt in network.cpts], dtype=float)
+        tables = flat_tables(network, np.asarray)
+        zeros, lows = np.zeros(0, np.bool_), np.zeros(0)
+        if tables.size:
+            zeros = np.minimum.reduceat(tables, flat.offsets) == 0.0
+            lows = np.minimum.reduceat(np.where(tables > 0.0, tables, 1.0), flat.offsets)
         child_starts = np.cumsum([0, *map(len, children)])
         every_child = np.array([child for row in children for child in row], dtype=np.int64)
         self._graph = flat.cards, flat.starts, flat.members, child_starts, every_child, zeros
-        tables = flat_tables(network, np.asarray)
         self._tables = flat.cards, flat.starts, flat.members, flat.strides, flat.offsets, tables, lows
 
     @overload
@@ -113,7 +116,7 @@ class Questions:
         log_z = evidence.log_weight + (-math.inf if found == IMPOSSIBLE else float(out[-1]))
         out.setflags(write=False)
         if everything:
-            return AllSummedOut(log_z, int(entries), out[:-1], self._places)
+            return AllSummedOut(log_z, int(entries), out[:-1], self._spans)
         return SummedOut(log_z, int(entries), out[:-1].reshape(shape))
 
     def _enter_vectors(self, states: Ints, evidence: Evidence) -> Floats:
