@@ -70,6 +70,8 @@ class Questions:
         self._places = [*accumulate(self.cards, initial=0)]
         self._spans = [slice(*span) for span in pairwise(self._places)]
         self._single = np.where(flat.cards == 1, 0, -1)  # a variable with one state is as good as observed
+        self._numbers = np.arange(flat.cards.size)
+        self._whole: tuple[int, float, Ints] | None = None
         self._room = 5 * flat.cards.size + 2 * flat.members.size
         tables = flat_tables(network, np.asarray)
         zeros, lows = np.zeros(0, np.bool_), np.zeros(0)
@@ -128,12 +130,37 @@ class Questions:
         return np.concatenate([*evidence.vectors.values()])
 
     def _plan(self, targets: Sequence[int] | None, states: Ints, limit: int) -> tuple[int, int, float, Ints, Ints]:
+        """The number of targets, of open variables and of entries; the memory of the plan, and the order."""
+        if targets is None:
+            return 0, *self._plan_everything(states, limit)
+        at = np.array([v for v in targets if self.cards[v] > 1], dtype=np.int64) if targets else _NO_TARGETS
+        return at.size, *self._ordered(at, False, states, limit)
+
+    def _plan_everything(self, states: Ints, limit: int) -> tuple[int, float, Ints, Ints]:
+        """All posteriors need all tables, in an order that is made once; what is observed is left out of it."""
+        if self._whole is None or self._whole[0] < min(limit, self._whole[1]):  # not finished, under a lower limit
+            m, entries, _, order = self._ordered(_NO_TARGETS, True, self._single, limit)
+            self._whole = limit, entries, order[:m]
+        _, entries, order = self._whole
+        room = np.empty(self._room, np.int64)
+        if entries > limit:
+            return 0, entries, room, order
+        n, order = states.size, order[states[order] < 0]
+        m = order.size
+        local, who, rank = room[n : 2 * n], room[2 * n : 2 * n + m], room[3 * n : 3 * n + m]
+        rank[:] = self._numbers[:m]
+        who[:] = order
+        room[:n] = 1
+        local.fill(-1)
+        local[order] = rank
+        return m, entries, room, order
+
+    def _ordered(self, at: Ints, everything: bool, states: Ints, limit: int) -> tuple[int, float, Ints, Ints]:
         from bntk.inference.exact.question_kernels import plan_question
 
-        at = np.array([v for v in targets if self.cards[v] > 1], dtype=np.int64) if targets else _NO_TARGETS
         room, order = np.empty(self._room, np.int64), np.empty(states.size, np.int64)
-        m, entries = plan_question(*self._graph, states, at, targets is None, limit, room, order)
-        return at.size, m, entries, room, order
+        m, entries = plan_question(*self._graph, states, at, everything, limit, room, order)
+        return m, entries, room, order
 
     def plan(self, targets: Sequence[int] | None, observed: Ints, limit: int) -> Plan | None:
         """What a question costs, whatever the states that are observed; None if it is over the limit."""
