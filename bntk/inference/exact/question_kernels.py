@@ -384,7 +384,8 @@ def run_question(
 ):  # fmt: skip
     """The joint posterior of the targets in ``out``, and behind it the log probability of the findings it depends on.
 
-    If the question is about everything, the posteriors of all variables are there one after another.
+    If the question is about everything, the posteriors of all variables are there one after another. Then ``order`` is
+    one for no findings, and nothing else of a plan is needed.
 
     ``room`` and ``order`` are from :func:`plan_question`. The table of family f begins at ``offsets[f]`` and has
     ``strides``; its smallest entry that is not zero is ``lows[f]``. A variable with an uncertain finding has in
@@ -394,6 +395,19 @@ def run_question(
     """
     n = cards.size
     role, local, who, rank = room[:n], room[n : 2 * n], room[2 * n : 3 * n], room[3 * n : 4 * n]
+    if everything:  # all tables are needed, and what is observed is left out of the order
+        m = 0
+        for v in range(n):
+            role[v] = NUMBERS
+            local[v] = -1
+        for k in range(order.size):
+            if observed[order[k]] < 0:
+                local[order[k]] = m
+                who[m] = order[k]
+                rank[m] = m
+                m += 1
+        n_steps = m
+        order = who
     # The tables that the findings leave, each with those that are summed out at the same step.
     n_tables, n_axes, need, floor = 0, 0, 64, 1.0
     for f in range(n):

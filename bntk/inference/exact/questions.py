@@ -70,7 +70,6 @@ class Questions:
         self._places = [*accumulate(self.cards, initial=0)]
         self._spans = [slice(*span) for span in pairwise(self._places)]
         self._single = np.where(flat.cards == 1, 0, -1)  # a variable with one state is as good as observed
-        self._numbers = np.arange(flat.cards.size)
         self._whole: tuple[int, float, Ints] | None = None
         self._room = 5 * flat.cards.size + 2 * flat.members.size
         tables = flat_tables(network, np.asarray)
@@ -132,28 +131,17 @@ class Questions:
     def _plan(self, targets: Sequence[int] | None, states: Ints, limit: int) -> tuple[int, int, float, Ints, Ints]:
         """The number of targets, of open variables and of entries; the memory of the plan, and the order."""
         if targets is None:
-            return 0, *self._plan_everything(states, limit)
+            return 0, *self._plan_everything(limit)
         at = np.array([v for v in targets if self.cards[v] > 1], dtype=np.int64) if targets else _NO_TARGETS
         return at.size, *self._ordered(at, False, states, limit)
 
-    def _plan_everything(self, states: Ints, limit: int) -> tuple[int, float, Ints, Ints]:
-        """All posteriors need all tables, in an order that is made once; what is observed is left out of it."""
+    def _plan_everything(self, limit: int) -> tuple[int, float, Ints, Ints]:
+        """All posteriors need all tables, in an order that is made once; the kernel leaves out what is observed."""
         if self._whole is None or self._whole[0] < min(limit, self._whole[1]):  # not finished, under a lower limit
             m, entries, _, order = self._ordered(_NO_TARGETS, True, self._single, limit)
             self._whole = limit, entries, order[:m]
         _, entries, order = self._whole
-        room = np.empty(self._room, np.int64)
-        if entries > limit:
-            return 0, entries, room, order
-        n, order = states.size, order[states[order] < 0]
-        m = order.size
-        local, who, rank = room[n : 2 * n], room[2 * n : 2 * n + m], room[3 * n : 3 * n + m]
-        rank[:] = self._numbers[:m]
-        who[:] = order
-        room[:n] = 1
-        local.fill(-1)
-        local[order] = rank
-        return m, entries, room, order
+        return 0, entries, np.empty(self._room, np.int64), order
 
     def _ordered(self, at: Ints, everything: bool, states: Ints, limit: int) -> tuple[int, float, Ints, Ints]:
         from bntk.inference.exact.question_kernels import plan_question
@@ -169,7 +157,11 @@ class Questions:
         if entries > limit or (targets and math.prod(self.cards[v] for v in targets) > limit):
             return None
         members = [row.tolist() for row in np.split(self._graph[2], self._graph[1][1:-1])]
-        families = [[v for v in members[f] if states[v] < 0] for f in np.flatnonzero(room[: states.size])]
+        needed = np.arange(states.size) if targets is None else np.flatnonzero(room[: states.size])
+        families = [[v for v in members[f] if states[v] < 0] for f in needed]
+        if targets is None:
+            order = order[states[order] < 0]
+            m = order.size
         cliques, separators = self._steps(order[:m].tolist(), m - n_targets, families)
         sizes = [math.prod(self.cards[v] for v in clique) for clique in cliques] or [1]
         between = sum(math.prod(self.cards[v] for v in separator) for separator in separators)
