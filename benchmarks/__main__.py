@@ -19,7 +19,8 @@ from benchmarks.measure import Options
 from benchmarks.report import Section
 
 MODULES = (
-    "counting", "parameters", "reading", "files", "structure", "inference", "uai", "classifiers", "wrappers", "startup",
+    "counting", "parameters", "reading", "files", "structure", "inference", "questions", "uai", "classifiers",
+    "wrappers", "startup",
 )  # fmt: skip
 Found = dict[str, dict[str, Section | str]]  # by title of the module and name of the part
 

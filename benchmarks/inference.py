@@ -1,6 +1,6 @@
 """Inference: bntk compared with pyAgrum, pgmpy and pybnesian, on the same networks and evidence.
 
-python -m benchmarks.inference [--quick] [--only marginals queries agreement rows em sampling] [--data FOLDER]
+python -m benchmarks.inference [--quick] [--only marginals agreement rows em sampling] [--data FOLDER]
 """
 
 from __future__ import annotations
@@ -130,64 +130,6 @@ def add_marginals(section: Section, name: str, path: Path, n: int, limit: float,
     )  # fmt: skip
 
 
-# ---- one posterior ---------------------------------------------------------------------------------------------------
-
-
-def queries(options: Options) -> Section:
-    limit = options.pick(20, 5)
-    section = Section(
-        "One posterior given five findings",
-        "Time of `network.query` for one unobserved variable, by name and labelled, for evidence sets as above: the "
-        "first query with these observed variables, and the same query again. pyAgrum: "
-        f"LazyPropagation with one target; pgmpy: variable elimination. The mean of what they finish in {limit} s.",
-        [
-            "network",
-            "queries",
-            "bntk, first",
-            "again",
-            "pyAgrum",
-            "pgmpy",
-            "pyAgrum / first",
-            "/ again",
-            "pgmpy / first",
-            "/ again",
-            "largest difference",
-        ],
-    )
-    chosen = {"alarm": 50, "hepar2": 50, "win95pts": 50, "andes": 20, "pigs": 20, "link": 5, "munin1": 5}
-    for name, n in options.pick(chosen, {"alarm": 10, "andes": 5}).items():
-        path = options.network(name)
-        network = bntk.load(path)
-        rng = np.random.default_rng(2)
-        sets = evidence_sets(network, n)
-        targets = [str(rng.choice([v for v in network.names if v not in findings])) for findings in sets]
-        wanted = list(zip(targets, sets, strict=True))
-        answered(bntk.load(path), wanted[:2])  # compiles kernels
-        network.query(network.names[0])  # what every first query needs
-        first, answers = best(lambda: answered(network, wanted), 1)  # noqa: B023
-        again, _ = best(lambda: answered(network, wanted), 3)  # noqa: B023
-        first, again = first / n, again / n
-        agrum = run_peer("pyAgrum", limit, peers.pyagrum_queries, path, wanted)
-        pgmpy = run_peer("pgmpy", limit, peers.pgmpy_queries, path, wanted)
-        section.add(
-            name, n, first, again, agrum.mean(), pgmpy.mean(),
-            section.ratio(f"{name}, first", "pyAgrum", agrum.mean(), first),
-            section.ratio(f"{name}, again", "pyAgrum", agrum.mean(), again),
-            section.ratio(f"{name}, first", "pgmpy", pgmpy.mean(), first),
-            section.ratio(f"{name}, again", "pgmpy", pgmpy.mean(), again),
-            f"{largest_difference(agrum, answers)} {largest_difference(pgmpy, answers)}",
-        )  # fmt: skip
-    return section
-
-
-def answered(network: bntk.BayesianNetwork, wanted: list[tuple[str, dict[str, int]]]) -> list[np.ndarray]:
-    answers = []
-    for target, findings in wanted:
-        given = {name: network.variable(name).states[state] for name, state in findings.items()}
-        answers.append(network.query(target, given=given).values)
-    return answers
-
-
 # ---- every network, and pyAgrum ------------------------------------------------------------------------------------
 
 
@@ -305,7 +247,7 @@ def sampling(options: Options) -> Section:
 
 
 PARTS = {
-    "marginals": marginals, "queries": queries, "agreement": agreement, "rows": rows, "em": em, "sampling": sampling,
+    "marginals": marginals, "agreement": agreement, "rows": rows, "em": em, "sampling": sampling,
 }  # fmt: skip
 
 if __name__ == "__main__":

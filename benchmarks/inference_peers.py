@@ -1,4 +1,4 @@
-"""The peers of benchmarks.inference: generators for :func:`benchmarks.measure.run_peer`."""
+"""The peers of benchmarks.inference and benchmarks.questions: generators for :func:`benchmarks.measure.run_peer`."""
 
 from __future__ import annotations
 
@@ -45,17 +45,33 @@ def pyagrum_marginals(path: Path, evidence: list[dict[str, int]]) -> Iterator[An
         yield np.concatenate([engine.posterior(v).toarray() for v in network.names])
 
 
-def pyagrum_queries(path: Path, wanted: list[tuple[str, dict[str, int]]]) -> Iterator[Any]:
-    """The posterior of one variable for each query."""
+def pyagrum_queries(path: Path, wanted: list[tuple[str, dict[str, int]]], fresh: bool) -> Iterator[Any]:
+    """The posterior of one variable for each query; by a new engine for each, or by one for all."""
     import pyagrum
 
-    engine = pyagrum.LazyPropagation(as_pyagrum(bntk.load(path)))
+    network = as_pyagrum(bntk.load(path))
+    engine = pyagrum.LazyPropagation(network)
     yield None
     for target, findings in wanted:
+        if fresh:
+            engine = pyagrum.LazyPropagation(network)
         engine.setEvidence(findings)
         engine.setTargets({target})
         engine.makeInference()
         yield engine.posterior(target).toarray()
+
+
+def pyagrum_posteriors(path: Path, evidence: list[dict[str, int]]) -> Iterator[Any]:
+    """The posteriors of all unobserved variables, one after another in one array."""
+    import pyagrum
+
+    network = bntk.load(path)
+    engine = pyagrum.LazyPropagation(as_pyagrum(network))
+    yield None
+    for findings in evidence:
+        engine.setEvidence(findings)
+        engine.makeInference()
+        yield np.concatenate([engine.posterior(v).toarray() for v in network.names if v not in findings])
 
 
 def pyagrum_rows(path: Path, codes: np.ndarray, target: int, chunk: int) -> Iterator[Any]:

@@ -725,7 +725,8 @@ class BayesianNetwork:
         Parameters
         ----------
         targets : str or sequence of str, optional
-            The variables to query. Without any, the plan is for :meth:`marginals`, :meth:`mpe` and tables of rows.
+            The variables to query. Without any, the plan is for :meth:`marginals`, :meth:`mpe` and tables of rows: it
+            has the sizes of the junction tree, and the engine of :meth:`marginals`.
         given : mapping, or names of the observed variables, optional
             The evidence, which makes tables smaller: the plan has their sizes with and without it.
         max_entries : int, optional

@@ -124,14 +124,17 @@ def again(found: bntk.BayesianNetwork) -> bntk.BayesianNetwork:
 # ---- every engine on small networks ----------------------------------------------------------------------------------
 
 #: Thresholds that send small networks to the engines of large ones.
+TREE = {"QUESTION_ENTRIES": -1, "POSTERIORS_ENTRIES": -1}
+LOOPS = {"NUMPY_CLIQUES": 0, **TREE}
 ROUTES: dict[str, dict[str, float]] = {
     "as it is": {},
-    "compiled loops": {"NUMPY_CLIQUES": 0},
-    "compiled loops, factors apart": {"NUMPY_CLIQUES": 0, "FOLD_ENTRIES": 0},
-    "compiled loops in threads": {"NUMPY_CLIQUES": 0, "SPLIT_ENTRIES": 1},
-    "a program for each query": {"WHOLE_ENTRIES": 0, "MEDIUM_ENTRIES": 0},
-    "a program for each query, compiled loops": {"WHOLE_ENTRIES": 0, "MEDIUM_ENTRIES": 0, "NUMPY_CLIQUES": 0},
-    "recompiled given evidence": {"NUMPY_CLIQUES": 0, "RECOMPILE_ENTRIES": 0},
+    "summed out": {"NUMPY_VARIABLES": -1},
+    "compiled loops": LOOPS,
+    "compiled loops, factors apart": {**LOOPS, "FOLD_ENTRIES": 0},
+    "compiled loops in threads": {**LOOPS, "SPLIT_ENTRIES": 1},
+    "a program for each query": {"WHOLE_ENTRIES": 0, "MEDIUM_ENTRIES": 0, **TREE},
+    "a program for each query, compiled loops": {"WHOLE_ENTRIES": 0, "MEDIUM_ENTRIES": 0, **LOOPS},
+    "recompiled given evidence": {**LOOPS, "RECOMPILE_ENTRIES": 0},
     "rows by a junction tree": {"QUICK": 0, "MOST": 0},
     "rows one by one": {"QUICK": 0, "MOST": 0, "LANE_ENTRIES": 0},
     "rows by elimination": {"QUICK": 1 << 18},

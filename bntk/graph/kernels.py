@@ -107,6 +107,49 @@ def _join_neighbors(rows: np.ndarray, node: int, members: np.ndarray, count: int
                     stale[word] |= rows[a, word] & rows[b, word]
 
 
+@njit(**INNER)
+def order_nodes(
+    rows: np.ndarray,
+    weights: np.ndarray,
+    sizes: np.ndarray,
+    priority: np.ndarray,
+    heuristic: int,
+    alive: np.ndarray,
+    order: np.ndarray,
+    limit: float,
+) -> float:
+    """Write the order in which nodes that are ``alive`` are eliminated greedily, into ``order``; both are used up.
+
+    Returns the entries of the tables over each and its neighbours, all together; ends early where they exceed a limit.
+    """
+    n, words = rows.shape
+    members = np.empty(n, dtype=np.int64)
+    touched = np.empty(n, dtype=np.int64)
+    stale = np.empty(words, dtype=np.uint64)
+    cost = np.empty(n)
+    entries = 0.0
+    for node in range(n):
+        if alive[node]:
+            cost[node] = _cost(rows, node, heuristic, weights, sizes, members)
+    for step in range(order.size):
+        node = _cheapest(cost, alive, priority)
+        order[step] = node
+        alive[node] = False
+        count = _members(rows[node], members)
+        size = sizes[node]
+        for i in range(count):
+            size *= sizes[members[i]]
+        entries += size
+        if entries > limit:
+            break
+        _join_neighbors(rows, node, members, count, stale)
+        count = _members(stale, touched)
+        for i in range(count):
+            if alive[touched[i]]:
+                cost[touched[i]] = _cost(rows, touched[i], heuristic, weights, sizes, members)
+    return entries
+
+
 @njit(cache=True, nogil=True)
 def eliminate(
     rows: np.ndarray, weights: np.ndarray, sizes: np.ndarray, priority: np.ndarray, heuristic: int
@@ -116,22 +159,6 @@ def eliminate(
     rows : uint64 (n, words); weights, sizes : float64 (n,), the log cardinalities and the cardinalities;
     priority : int64 (n,), distinct, lower first among equals; heuristic : one of the constants above.
     """
-    n, words = rows.shape
-    order = np.empty(n, dtype=np.int64)
-    members = np.empty(n, dtype=np.int64)
-    touched = np.empty(n, dtype=np.int64)
-    stale = np.empty(words, dtype=np.uint64)
-    alive = np.ones(n, dtype=np.bool_)
-    cost = np.empty(n)
-    for node in range(n):
-        cost[node] = _cost(rows, node, heuristic, weights, sizes, members)
-    for step in range(n):
-        node = _cheapest(cost, alive, priority)
-        order[step] = node
-        alive[node] = False
-        count = _members(rows[node], members)
-        _join_neighbors(rows, node, members, count, stale)
-        count = _members(stale, touched)
-        for i in range(count):
-            cost[touched[i]] = _cost(rows, touched[i], heuristic, weights, sizes, members)
+    order = np.empty(rows.shape[0], dtype=np.int64)
+    order_nodes(rows, weights, sizes, priority, heuristic, np.ones(order.size, dtype=np.int64), order, np.inf)
     return order

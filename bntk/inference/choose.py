@@ -45,6 +45,13 @@ WHOLE_ENTRIES = 1 << 16
 #: a millisecond for each of these, running a few milliseconds.
 MEDIUM_ENTRIES, PART = 1 << 20, 4
 
+#: Variables are summed out one by one, without a junction tree, if that takes at most this many entries: for one
+#: question, and for all posteriors. Making a junction tree takes longer than these; what costs more deserves one, with
+#: the best of several orders, loops made for large cliques, and threads.
+QUESTION_ENTRIES, POSTERIORS_ENTRIES = 1 << 22, 1 << 15
+#: A network with more variables is not for numpy, so that its junction tree need not be made to find that out.
+NUMPY_VARIABLES = 24
+
 #: Cliques, entries of all of them together, and axes of a clique (what numpy allows) up to which numpy runs a tree.
 NUMPY_CLIQUES, NUMPY_ENTRIES, NUMPY_AXES = 16, 1 << 12, 32
 #: The same cliques and entries for a process that asks one question: numpy answers it before compiled loops are loaded.
@@ -227,6 +234,21 @@ def exact_engine(tree: JunctionTree) -> EngineChoice:
     if few and max(map(len, tree.cliques)) <= NUMPY_AXES:
         return EngineChoice("numpy", f"{size} are too few for compiled loops to pay")
     return EngineChoice("strided", f"compiled loops over {size}")
+
+
+def question_entries(n_targets: int | None, max_entries: int) -> int:
+    """How many entries summing out may take; without targets it is for all posteriors."""
+    return min(POSTERIORS_ENTRIES if n_targets is None else QUESTION_ENTRIES, max_entries)
+
+
+def may_be_for_numpy(n_variables: int) -> bool:
+    """Whether the junction tree of a network is looked at before a question about it is answered without one."""
+    return n_variables <= NUMPY_VARIABLES
+
+
+def summing_out(n_steps: int, entries: int) -> EngineChoice:
+    """Why there is no junction tree."""
+    return EngineChoice("elimination", f"compiled loops over {entries:,} entries sum out in {n_steps:,} steps")
 
 
 def may_recompile(entries: int, n_variables: int, max_entries: float) -> bool:

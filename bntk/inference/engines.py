@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Evidence:
     """One evidence set: the observed state of each variable or -1, likelihoods of the others, and a constant.
 
@@ -34,7 +34,8 @@ class Evidence:
     @classmethod
     def of(cls, likelihood: Mapping[int, ArrayLike], n_variables: int) -> Evidence:
         """From a non-negative number for each state of some variables; a single positive one is an observation."""
-        observed = np.full(n_variables, -1, dtype=np.int64)
+        observed = np.empty(n_variables, dtype=np.int64)
+        observed.fill(-1)
         soft = np.zeros(n_variables, dtype=np.bool_)
         vectors, lowest, log_weight = {}, {}, 0.0
         for variable, numbers in likelihood.items():

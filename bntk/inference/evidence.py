@@ -7,31 +7,37 @@ non-negative numbers, by which the engine multiplies (virtual evidence, Pearl 19
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bntk.data.variable import State, Variable, format_states, is_missing
+from bntk.data.variable import NEVER_MISSING, State, Variable, format_states, is_missing
 from bntk.errors import DataError, ImpossibleEvidence
-from bntk.inference.engines import Floats
+from bntk.inference.engines import Evidence, Floats
 from bntk.network import BayesianNetwork
 
 Given = Mapping[str, Any]
+#: A state, and how many the variable has.
+OneState = tuple[int, int]
 
 
-@dataclass(frozen=True)
 class Findings:
     """Likelihoods of the states of some variables, by position, and how the user put them.
 
-    ``vectors[v]`` has one number per state. ``texts[v]`` reads ``name='state'``, ``name in ['a', 'b']`` or
-    ``name ~ [0.2, 0.8]``.
+    ``texts[v]`` reads ``name='state'``, ``name in ['a', 'b']`` or ``name ~ [0.2, 0.8]``.
+
+    Parameters
+    ----------
+    found : mapping
+        For a variable, a number for each state, or a single state and how many there are.
+    texts : mapping
     """
 
-    vectors: dict[int, Floats]
-    texts: dict[int, str]
+    def __init__(self, found: Mapping[int, Floats | OneState], texts: dict[int, str]) -> None:
+        self.found, self.texts = found, texts
+        self._observed: dict[int, int] | None = None
 
     @classmethod
     def of(cls, network: BayesianNetwork, likelihood: Mapping[int, ArrayLike]) -> Findings:
@@ -43,10 +49,31 @@ class Findings:
         return found
 
     @cached_property
+    def vectors(self) -> dict[int, Floats]:
+        """For each variable that there is a finding about, a number for each of its states."""
+        return {v: _vector(*finding) if isinstance(finding, tuple) else finding for v, finding in self.found.items()}
+
+    @property
     def observed(self) -> dict[int, int]:
         """The variables that only one state is left for, and that state."""
-        pairs = ((v, np.flatnonzero(vector)) for v, vector in self.vectors.items())
-        return {v: int(possible[0]) for v, possible in pairs if possible.size == 1}
+        if self._observed is None:  # a cached property would take a lock
+            found = {}
+            for v, finding in self.found.items():
+                if isinstance(finding, tuple):
+                    found[v] = finding[0]
+                elif (possible := np.flatnonzero(finding)).size == 1:
+                    found[v] = int(possible[0])
+            self._observed = found
+        return self._observed
+
+    def evidence(self, n_variables: int) -> Evidence:
+        """The form that exact inference reads."""
+        observed = self.observed
+        vectors = {v: finding for v, finding in self.found.items() if not isinstance(finding, tuple)}
+        evidence = Evidence.of(vectors, n_variables)
+        for v in observed:
+            evidence.observed[v] = observed[v]
+        return evidence
 
     @property
     def text(self) -> str:
@@ -55,8 +82,14 @@ class Findings:
 
     def only(self, variables: Collection[int]) -> Findings:
         """The findings about some of the variables."""
-        chosen = [v for v in self.vectors if v in variables]
-        return Findings({v: self.vectors[v] for v in chosen}, {v: self.texts[v] for v in chosen})
+        chosen = [v for v in self.found if v in variables]
+        return Findings({v: self.found[v] for v in chosen}, {v: self.texts[v] for v in chosen})
+
+
+def _vector(state: int, n_states: int) -> Floats:
+    vector = np.zeros(n_states)
+    vector[state] = 1.0
+    return vector
 
 
 def read_findings(
@@ -68,43 +101,48 @@ def read_findings(
     """
     if isinstance(given, Findings):
         return given
-    findings = Findings({}, {})
+    found: dict[int, Floats | OneState] = {}
+    texts: dict[int, str] = {}
+    cpts, position = network.cpts, network.dag.index
     for source, what, read in ((given, "given", _hard), (soft, "soft", _soft)):
         if source is None:
             continue
         if not isinstance(source, Mapping):
             raise DataError(f"{what} must map variables to findings, as in {{'x': 'yes'}}; got {source!r}")
         for name, finding in source.items():
-            at = network.dag.index(name)
-            if is_missing(finding):
-                continue
-            _add(findings, at, *read(network.cpts[at].child, finding))
-    return findings
+            at = position(name)
+            if type(finding) in NEVER_MISSING or not is_missing(finding):
+                new, text = read(cpts[at].child, finding)
+                if at in found:
+                    new, text = _both(found[at], new), f"{texts[at]}, {text}"
+                    if not new.any():
+                        raise ImpossibleEvidence([text])
+                found[at], texts[at] = new, text
+    return Findings(found, texts)
 
 
-def _add(findings: Findings, at: int, vector: Floats, text: str) -> None:
-    if at in findings.vectors:
-        vector, text = vector * findings.vectors[at], f"{findings.texts[at]}, {text}"
-        if not vector.any():
-            raise ImpossibleEvidence([text])
-    findings.vectors[at], findings.texts[at] = vector, text
+def _both(one: Floats | OneState, other: Floats | OneState) -> Floats:
+    first, second = (_vector(*finding) if isinstance(finding, tuple) else finding for finding in (one, other))
+    return first * second
 
 
-def _hard(variable: Variable, finding: Any) -> tuple[Floats, str]:
+def _hard(variable: Variable, finding: Any) -> tuple[Floats | OneState, str]:
     """A state, a collection of states, or a mapping with a likelihood for each state."""
-    if isinstance(finding, Mapping):
+    if type(finding) is not str and isinstance(finding, Mapping):
         return _soft(variable, finding)
     # A label may itself be a tuple, so that it is looked up before it is taken for a collection.
-    if variable.find(finding) is not None or not _is_collection(finding):
-        states, text = [finding], f"{variable.name}={variable.states[variable.code(finding)]!r}"
-    else:
-        states = list(finding)
-        known = sorted({variable.code(state) for state in states})
-        text = f"{variable.name} in {format_states([variable.states[code] for code in known])}"
+    code = variable.find(finding)
+    if code is None and not _is_collection(finding):
+        code = variable.code(finding)  # which says that there is none
+    if code is not None:
+        return (code, variable.n_states), f"{variable.name}={variable.states[code]!r}"
+    states = list(finding)
+    known = sorted({variable.code(state) for state in states})
+    text = f"{variable.name} in {format_states([variable.states[code] for code in known])}"
     if not states:
         raise DataError(f"no state is left for {variable.name!r}; its states are {format_states(variable.states)}")
     vector = np.zeros(variable.n_states)
-    vector[[variable.code(state) for state in states]] = 1.0
+    vector[known] = 1.0
     return vector, text
 
 
@@ -154,7 +192,7 @@ def clashing(findings: Findings, is_possible: Callable[[Findings], bool]) -> Imp
 
     Findings are left out one by one; those without which the rest becomes possible are kept.
     """
-    kept = list(findings.vectors)
+    kept = list(findings.found)
     for variable in list(kept):
         rest = [v for v in kept if v != variable]
         if not is_possible(findings.only(rest)):

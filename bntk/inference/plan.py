@@ -30,8 +30,11 @@ class Plan:
     open_entries, largest_open : int
         Entries of all cliques together, and of the largest, that are left to run through given the evidence.
     engine, reason : str
-        The engine for one evidence set, and why: ``"numpy"`` or ``"strided"`` (compiled loops), both exact; ``"loopy"``
-        when exact inference is over the limit: it is refused, and ``engine="auto"`` takes loopy belief propagation.
+        The engine for one evidence set, and why. Exact: ``"numpy"`` or ``"strided"`` (compiled loops) on a junction
+        tree, or ``"elimination"``, which sums out variable by variable: then a clique is what one step multiplies, and
+        a separator what it leaves. Where numbers are too small for products, logarithms on a junction tree take over.
+        ``"loopy"`` when exact inference is over the limit: it is refused, and ``engine="auto"`` takes loopy belief
+        propagation.
     rows : str
         The engine for tables of rows.
     """

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
+from typing import TypeVar, overload
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from bntk.inference.choose import EXACT, EngineChoice, Options
 from bntk.inference.engines import Engine, Evidence, Floats, Posterior
 from bntk.inference.evidence import Findings, Given, clashing, numbers_by_state, read_findings
 from bntk.inference.exact.program import Program, compile_network, whole_entries
+from bntk.inference.exact.questions import AllSummedOut, SummedOut, questions_of
 from bntk.inference.plan import Plan
 from bntk.inference.results import Distribution, Explanation, Marginals
 from bntk.inference.support import is_possible
@@ -27,7 +29,11 @@ from bntk.network import BayesianNetwork
 #: Jeffrey's rule for several variables stops when no belief is off by more, or gives up after so many rounds.
 BELIEF_TOLERANCE, MOST_ROUNDS = 1e-12, 1000
 
+#: How tables of rows are answered, whatever the engine of one evidence set is.
+ROWS = "elimination of missing values row by row; where that costs more, "
+
 Names = str | Sequence[str]
+Summed = TypeVar("Summed", SummedOut, AllSummedOut)
 
 
 class ConditionedNetwork:
@@ -50,11 +56,14 @@ class ConditionedNetwork:
     ) -> None:
         self.network, self.options = network, options
         self._given, self._soft = given, soft
+        self._findings: Findings | None = None
 
-    @cached_property
+    @property
     def findings(self) -> Findings:
         """What was given, by position."""
-        return read_findings(self.network, self._given, self._soft)
+        if self._findings is None:  # a cached property would take a lock
+            self._findings = read_findings(self.network, self._given, self._soft)
+        return self._findings
 
     def with_findings(self, findings: Findings) -> ConditionedNetwork:
         """The same network and options with other findings."""
@@ -70,14 +79,26 @@ class ConditionedNetwork:
     @says_what_to_do(choose.LESS_MEMORY)
     def marginals(self) -> Marginals:
         """The posterior of every unobserved variable."""
-        answer = self.posterior()
-        unknown = [v for v in range(len(self.network.cpts)) if v not in self.findings.observed]
-        children, text = [self.network.cpts[v].child for v in unknown], self.findings.text
-        found = {c.name: Distribution([c], answer.marginal(v), text) for v, c in zip(unknown, children, strict=True)}
-        report = self.report(answer, unknown)
+        summed = self._summed_out(None)
+        answer = self.posterior() if summed is None else self._refused_if_impossible(summed)
+        cpts, names, text = self.network.cpts, self.network.names, self.findings.text
+        unknown = dict(zip(names, range(len(names)), strict=True))
+        for v in self.findings.observed:
+            del unknown[names[v]]
+        report = self.report(answer, [*unknown.values()])
         if not isinstance(answer, APPROXIMATIONS):
-            return Marginals(found, answer.log_z, "exact", report)
-        errors = answer.standard_errors(unknown)
+            make, read = Distribution._trusted, answer.marginal
+            if summed is None:
+                read = partial(_read_only, read)
+                for v in [*unknown.values()][:1]:
+                    read(v)  # which computes all of them; what is left is to label them
+
+            def build(v: int) -> Distribution:
+                return make((cpts[v].child,), read(v), text, "exact")
+
+            return Marginals(unknown, answer.log_z, "exact", report, build=build)
+        found = {name: Distribution([cpts[v].child], answer.marginal(v), text) for name, v in unknown.items()}
+        errors = answer.standard_errors([*unknown.values()])
         return Marginals(
             found,
             answer.log_z,
@@ -93,8 +114,11 @@ class ConditionedNetwork:
         """log P(given)."""
         choose.require(self.options, choose.KNOW_PROBABILITY, "probability of the evidence")
         try:
-            if not self.findings.vectors:
+            if not self.findings.found:
                 return 0.0
+            summed = self._summed_out(())
+            if summed is not None:
+                return summed.log_z
             engine = self.engine(partial(self.program, ()))
             answer = self._calibrated(engine)
             return answer.log_z if self._is_possible(answer, engine) else -math.inf
@@ -149,14 +173,19 @@ class ConditionedNetwork:
     def plan(self, targets: Names | None) -> Plan:
         """What a query will cost, and which engine runs it."""
         at = None if targets is None else positions(self.network, targets)
-        found, limit = self._plan(self.program(at)), self.options.max_entries
+        summed, limit = self._plan_of_summing_out(at), self.options.max_entries
+        if summed is not None and at is not None:
+            return replace(summed, rows=f"{ROWS}{choose.rows_engine(summed.total_entries)}")
+        found = self._plan(self.program(at))
         choice = choose.exact_or_loopy(found.total_entries, found.open_entries, limit)
         rest = choose.rows_engine(found.total_entries)
         if choice.engine != "exact":
             rest = choice
             refused = f'{choice.reason}, so that exact inference is refused; engine="auto" takes loopy propagation'
             found = replace(found, engine=choice.engine, reason=refused)
-        return replace(found, rows=f"elimination of missing values row by row; where that costs more, {rest}")
+        elif summed is not None:  # all posteriors; the tree is for explanations and rows
+            found = replace(found, engine=summed.engine, reason=summed.reason)
+        return replace(found, rows=f"{ROWS}{rest}")
 
     # ---- by position -----------------------------------------------------------------------------------------
 
@@ -169,7 +198,9 @@ class ConditionedNetwork:
         report = self.report(answer, unknown)
         table = answer.marginal(unknown[0]) if len(unknown) == 1 else answer.joint(unknown) if unknown else 1.0
         if len(unknown) == len(at):
-            return Distribution(variables, table, self.findings.text, report)
+            values = np.asarray(table, dtype=float)
+            values.setflags(write=False)
+            return Distribution._trusted(tuple(variables), values, self.findings.text, report)
         values = np.zeros([variable.n_states for variable in variables])
         values[tuple(observed.get(v, slice(None)) for v in at)] = table
         return Distribution(variables, values, self.findings.text, report)
@@ -188,15 +219,23 @@ class ConditionedNetwork:
 
     def posterior(self, at: Sequence[int] | None = None) -> Posterior:
         """What the engine finds about some variables together, or about each one; the findings must be possible."""
+        summed = None if at is None else self._summed_out(at)
+        if summed is not None:
+            return self._refused_if_impossible(summed)
         return self._possible(self.engine(partial(self.program, at)))
 
+    def _refused_if_impossible(self, summed: Summed) -> Summed:
+        if summed.log_z == -math.inf:
+            raise self._impossible()
+        return summed
+
     def calibrate(self, at: Sequence[int] | None = None) -> Posterior:
-        """As :meth:`posterior`, with a ``log_z`` of -inf when the findings are impossible."""
+        """As :meth:`posterior`, with a ``log_z`` of -inf when the findings are impossible, and by a junction tree."""
         return self._calibrated(self.engine(partial(self.program, at)))
 
     def _calibrated(self, engine: Engine) -> Posterior:
         if isinstance(engine, Program):
-            return engine.calibrate(self.findings.vectors, self.options.max_entries)
+            return engine.calibrate(self.findings.evidence(len(self.network.cpts)), self.options.max_entries)
         return engine.calibrate(Evidence.of(self.findings.vectors, len(self.network.cpts)))
 
     def _possible(self, engine: Engine) -> Posterior:
@@ -222,7 +261,7 @@ class ConditionedNetwork:
             return ImpossibleEvidence(self.findings.texts.values(), minimal=False)
         return clashing(self.findings, lambda some: program.calibrate(some.vectors).log_z > -math.inf)
 
-    def report(self, answer: Posterior, at: Sequence[int]) -> str:
+    def report(self, answer: Posterior | AllSummedOut, at: Sequence[int]) -> str:
         """How an answer was found."""
         text = answer.report(at) if isinstance(answer, APPROXIMATIONS) else "exact"
         if self._unchecked:
@@ -230,6 +269,45 @@ class ConditionedNetwork:
         return f"{self._choice}; {text}" if self.options.engine == "auto" else text
 
     # ---- engines ---------------------------------------------------------------------------------------------
+
+    @overload
+    def _summed_out(self, at: Sequence[int]) -> SummedOut | None: ...
+    @overload
+    def _summed_out(self, at: None) -> AllSummedOut | None: ...
+    def _summed_out(self, at: Sequence[int] | None) -> SummedOut | AllSummedOut | None:
+        """The answer without a junction tree: of unobserved targets, of all variables, or of the findings alone.
+
+        None where one is better, or an approximation is asked for.
+        """
+        if not self._sums_out:
+            return None
+        limit = choose.question_entries(None if at is None else len(at), self.options.max_entries)
+        found = questions_of(self.network).ask(at, self.findings.evidence(len(self.network.cpts)), limit)
+        if found is not None and self.options.engine == "auto":
+            self._choice = choose.exact_or_loopy(found.entries, found.entries, self.options.max_entries)
+        return found
+
+    def _plan_of_summing_out(self, at: Sequence[int] | None) -> Plan | None:
+        if not self._sums_out:
+            return None
+        limit = choose.question_entries(None if at is None else len(at), self.options.max_entries)
+        open_ones = None if at is None else [v for v in at if v not in self.findings.observed]
+        return questions_of(self.network).plan(
+            open_ones, self.findings.evidence(len(self.network.cpts)).observed, limit
+        )
+
+    @property
+    def _sums_out(self) -> bool:
+        """Whether a question is answered without a junction tree, if that does not take too long."""
+        if self.options.engine not in ("exact", "auto"):
+            return False
+        if not choose.may_be_for_numpy(len(self.network.cpts)):
+            return True
+        cache = self.network._cache
+        if "for_numpy" not in cache:
+            whole = compile_network(self.network, max_entries=math.inf)
+            cache["for_numpy"] = choose.exact_engine(whole.tree).engine == "numpy"
+        return not cache["for_numpy"]
 
     def engine(self, program: Callable[[], Program]) -> Engine:
         """What answers: the program that exact inference would run, or an engine that approximates."""
@@ -276,6 +354,13 @@ class ConditionedNetwork:
         serves = choose.whole_network_serves(whole_entries(self.network), self.options.max_entries)
         targets = None if serves else sorted(self.findings.vectors)
         return compile_network(self.network, targets=targets, max_entries=math.inf)
+
+
+def _read_only(read: Callable[[int], Floats], variable: int) -> Floats:
+    """The posterior of a variable, which nobody can change."""
+    values = read(variable)
+    values.setflags(write=False)
+    return values
 
 
 def positions(network: BayesianNetwork, targets: Names) -> tuple[int, ...]:

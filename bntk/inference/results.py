@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,6 +67,13 @@ class Distribution:
         if self.values.shape != expected:
             raise DataError(f"{self.heading}: the values have shape {self.values.shape}, expected {expected}")
         self.values.setflags(write=False)
+
+    @classmethod
+    def _trusted(cls, variables: tuple[Variable, ...], values: NDArray[np.float64], given: str, report: str) -> Self:
+        """A distribution of values that have the right shape and are read-only."""
+        made = cls.__new__(cls)
+        made.variables, made.values, made.given, made.report = variables, values, given, report
+        return made
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -254,7 +261,7 @@ class Marginals(Mapping[str, Distribution]):
 
     def __init__(
         self,
-        distributions: Mapping[str, Distribution],
+        distributions: Mapping[str, Distribution | int],
         log_probability: float,
         engine: str = "exact",
         report: str = "exact",
@@ -262,18 +269,45 @@ class Marginals(Mapping[str, Distribution]):
         settings: Mapping[str, Any] | None = None,
         standard_errors: dict[str, NDArray[np.float64]] | None = None,
         converged: bool | None = None,
+        build: Callable[[int], Distribution] | None = None,
     ) -> None:
-        self._distributions = dict(distributions)
+        # A number stands for a distribution that is built from it when it is looked at.
+        self._distributions, self._build = dict(distributions), build
         self.log_probability, self.engine, self.report = log_probability, engine, report
         self.settings, self.standard_errors, self.converged = dict(settings or {}), standard_errors, converged
 
     def __getitem__(self, name: str) -> Distribution:
-        if not isinstance(name, str) or name not in self._distributions:
+        found = self._distributions.get(name) if isinstance(name, str) else None
+        if type(found) is int and self._build is not None:
+            found = self._distributions[name] = self._build(found)
+        if not isinstance(found, Distribution):
             raise UnknownNameError(
                 f"there is no marginal of {name!r}: it is observed or unknown{did_you_mean(name, self)}; there are "
                 f"{format_states([*self])}"
             )
-        return self._distributions[name]
+        return found
+
+    def _built(self) -> dict[str, Distribution]:
+        """All of them, which takes less time than one by one."""
+        if self._build is not None:
+            build, found = self._build, self._distributions
+            for name, place in found.items():
+                if type(place) is int:
+                    found[name] = build(place)
+            self._build = None
+        return cast("dict[str, Distribution]", self._distributions)
+
+    def values(self) -> ValuesView[Distribution]:
+        """All distributions."""
+        return self._built().values()
+
+    def items(self) -> ItemsView[str, Distribution]:
+        """All names with their distributions."""
+        return self._built().items()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._built()
+        return self.__dict__
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._distributions)
