@@ -20,7 +20,7 @@ from benchmarks.report import Section
 
 MODULES = (
     "counting", "parameters", "reading", "files", "structure", "inference", "questions", "uai", "classifiers",
-    "wrappers", "startup",
+    "wrappers", "startup", "compile",
 )  # fmt: skip
 Found = dict[str, dict[str, Section | str]]  # by title of the module and name of the part
 

@@ -19,7 +19,7 @@ from benchmarks import report
 from benchmarks.measure import Options, Time
 from benchmarks.report import Section
 
-TITLE = "Compiling"
+TITLE = "The first minute: what is compiled"
 
 #: First commands, run in a folder with small files.
 COMMANDS = (

@@ -18,7 +18,7 @@ from benchmarks import report
 from benchmarks.measure import Options, Time, digits, installed
 from benchmarks.report import Section
 
-TITLE = "Starting"
+TITLE = "The first minute"
 STEPS = {
     "import bntk": "import bntk",
     "build and show a network": "import bntk; repr(bntk.datasets.asia())",

@@ -115,7 +115,10 @@ def _states(column: dict[str, Any]) -> str:
 
 
 def _tell_network(options: Namespace, network: Any) -> None:
-    plan = network.plan()
+    from bntk.inference.choose import one_question
+
+    with one_question():  # as bntk query asks
+        plan = network.plan()
     counts = next((cpt.counts for cpt in network.cpts), None)
     document = {
         "kind": "network",

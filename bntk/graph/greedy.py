@@ -1,4 +1,4 @@
-"""Greedy node elimination without the compiler: for small graphs, as long as nothing else has loaded it.
+"""Greedy node elimination without the compiler: for small graphs, as long as there is no compiled kernel at hand.
 
 The order is that of :func:`bntk.graph.kernels.eliminate` to the last tie: costs are the same sums in the same order,
 and are compared in the same way. A set of neighbours is a whole number whose bits are the positions.
@@ -12,14 +12,20 @@ from collections.abc import Callable, Sequence
 #: The largest graph, and the sum of squared numbers of nodes after which the compiler is loaded: by then eliminating
 #: has taken about as long as loading takes.
 MOST_NODES, MOST_WORK = 128, 1 << 20
+#: Microseconds for each of these squares.
+STEPS = 5
 _done = 0
 
 
 def pays(n_nodes: int) -> bool:
     """Whether a graph is eliminated here, which counts as done."""
     global _done
-    if n_nodes > MOST_NODES or "bntk.graph.kernels" in sys.modules:
+    if n_nodes > MOST_NODES:
         return False
+    if "bntk.graph.kernels" in sys.modules:
+        from bntk.graph.kernels import allowance
+
+        return not allowance.pays(STEPS * n_nodes * n_nodes)
     _done += n_nodes * n_nodes
     return _done <= MOST_WORK
 

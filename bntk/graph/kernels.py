@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bntk._kernels import njit
+from bntk._kernels import Allowance, njit
 
 MIN_FILL, MIN_WEIGHT, WEIGHTED_MIN_FILL, MIN_DEGREE = range(4)
 
@@ -162,3 +162,7 @@ def eliminate(
     order = np.empty(rows.shape[0], dtype=np.int64)
     order_nodes(rows, weights, sizes, priority, heuristic, np.ones(order.size, dtype=np.int64), order, np.inf)
     return order
+
+
+#: What :mod:`bntk.graph.greedy` may do before this is compiled.
+allowance = Allowance(eliminate)

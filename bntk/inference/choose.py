@@ -52,8 +52,9 @@ QUESTION_ENTRIES, POSTERIORS_ENTRIES = 1 << 22, 1 << 15
 #: A network with more variables is not for numpy, so that its junction tree need not be made to find that out.
 NUMPY_VARIABLES = 24
 
-#: Cliques, entries of all of them together, and axes of a clique (what numpy allows) up to which numpy runs a tree.
-NUMPY_CLIQUES, NUMPY_ENTRIES, NUMPY_AXES = 16, 1 << 12, 32
+#: Cliques, entries of all of them together, and axes of a clique (what numpy allows) up to which numpy runs a tree. At
+#: the upper end compiled loops take a third of its millisecond, but ten seconds to compile, on a new machine.
+NUMPY_CLIQUES, NUMPY_ENTRIES, NUMPY_AXES = 64, 1 << 14, 32
 #: The same cliques and entries for a process that asks one question: numpy answers it before compiled loops are loaded.
 ALONE_CLIQUES, ALONE_ENTRIES = 256, 1 << 20
 #: A clique with more entries is worked on by several threads: milliseconds of work, beside which starting threads and
@@ -221,6 +222,11 @@ def one_question() -> Iterator[None]:
         _alone.reset(token)
 
 
+def is_alone() -> bool:
+    """Whether this is within :func:`one_question`."""
+    return _alone.get()
+
+
 def exact_engine(tree: JunctionTree) -> EngineChoice:
     """Numpy on a handful of small cliques, compiled loops on others.
 
@@ -229,7 +235,7 @@ def exact_engine(tree: JunctionTree) -> EngineChoice:
     """
     n, entries = len(tree.cliques), sum(tree.sizes)
     size = f"{n:,} clique{'s' if n > 1 else ''} with {entries:,} entries"
-    most, most_entries = (ALONE_CLIQUES, ALONE_ENTRIES) if _alone.get() else (NUMPY_CLIQUES, NUMPY_ENTRIES)
+    most, most_entries = (ALONE_CLIQUES, ALONE_ENTRIES) if is_alone() else (NUMPY_CLIQUES, NUMPY_ENTRIES)
     few = n <= most and entries <= most_entries and not tree.known
     if few and max(map(len, tree.cliques)) <= NUMPY_AXES:
         return EngineChoice("numpy", f"{size} are too few for compiled loops to pay")
@@ -243,7 +249,7 @@ def question_entries(n_targets: int | None, max_entries: int) -> int:
 
 def may_be_for_numpy(n_variables: int) -> bool:
     """Whether the junction tree of a network is looked at before a question about it is answered without one."""
-    return n_variables <= NUMPY_VARIABLES
+    return n_variables <= (ALONE_CLIQUES if is_alone() else NUMPY_VARIABLES)
 
 
 def summing_out(n_steps: int, entries: int) -> EngineChoice:

@@ -303,11 +303,11 @@ class ConditionedNetwork:
             return False
         if not choose.may_be_for_numpy(len(self.network.cpts)):
             return True
-        cache = self.network._cache
-        if "for_numpy" not in cache:
+        cache, key = self.network._cache, "for_numpy_alone" if choose.is_alone() else "for_numpy"
+        if key not in cache:
             whole = compile_network(self.network, max_entries=math.inf)
-            cache["for_numpy"] = choose.exact_engine(whole.tree).engine == "numpy"
-        return not cache["for_numpy"]
+            cache[key] = choose.exact_engine(whole.tree).engine == "numpy"
+        return not cache[key]
 
     def engine(self, program: Callable[[], Program]) -> Engine:
         """What answers: the program that exact inference would run, or an engine that approximates."""

@@ -72,7 +72,25 @@ def many_states() -> bntk.BayesianNetwork:
     return bntk.fit("a -> b -> c; a -> c", rows)
 
 
+def questions(network: bntk.BayesianNetwork) -> list[np.ndarray]:
+    """Posteriors of one variable, of two, of all, and the probability of findings, certain and uncertain ones."""
+    rows = network.sample(5, seed=3).to_pandas()
+    found: list[np.ndarray] = []
+    for i in range(5):
+        targets, seen = list(network.names[i : i + 2]), network.names[8 + i : 30 : 5]
+        given = dict(rows.loc[i, list(seen)])
+        soft = {network.names[3]: [0.2] + [0.7] * (network.variable(network.names[3]).n_states - 1)} if i % 2 else None
+        found += [
+            network.query(targets[0], given, soft=None if network.names[3] in targets else soft).values,
+            network.query(targets, given).values, *(d.values for d in network.marginals(given).values()),
+            np.array(network.log_probability(given)),
+        ]  # fmt: skip
+    return found
+
+
 WORK: dict[str, Callable[[], Any]] = {
+    "plan_question": lambda: questions(bntk.datasets.random_network(40, max_parents=3, seed=1)),
+    "run_question": lambda: questions(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
     "forward_sample": lambda: [ASIA.sample(300, seed=4).codes, many_states().sample(300, seed=1).codes],
     "look_up_rows": lambda: [ASIA.posterior(ASIA.sample(100), "lung"), ASIA.log_likelihood(ASIA.sample(100))],
     "score_rows": lambda: [

@@ -30,7 +30,7 @@ N_LINES = 8
 AXIS, PLACE, LENGTH, COUNTER, AT = 0, 1, 2, 3, 4
 
 
-@njit(inline="always", **INNER)
+@njit(**INNER)
 def find_families(
     starts, members, child_starts, children, zeros, observed, targets, everything, role, passed_down, balls
 ):
@@ -87,7 +87,7 @@ def find_families(
                 n_balls += 1
 
 
-@njit(inline="always", **INNER)
+@njit(**INNER)
 def join_families(starts, members, observed, role, who, local):
     """Number the open variables of the families that matter, and join those of each family: a row of bits for each."""
     m = 0
@@ -122,7 +122,7 @@ def insert_axis(axes, n, variable, rank):
     return at
 
 
-@njit(inline="always", **INNER)
+@njit(**INNER)
 def read_table(
     starts, members, strides, f, begin, is_zeros, observed, local, rank, who, cards, tables, loop, steps, data, end
 ):
@@ -162,7 +162,7 @@ def read_table(
     return n, end
 
 
-@njit(inline="always", **INNER)
+@njit(**INNER)
 def plan_product(pick, first, last, summed, table, axes, rank, who, cards, loop, steps):
     """The loops over the product of some tables summed over a variable (-1: none): number of axes, loops and entries.
 
@@ -209,7 +209,7 @@ def plan_product(pick, first, last, summed, table, axes, rank, who, cards, loop,
     return n, n_loops, size
 
 
-@njit(inline="always", **INNER)
+@njit(**INNER)
 def write_product(n_tables, n_loops, r, loop, steps, data, end):
     """Write the sums over r contiguous entries of the products of some tables, from ``end`` on."""
     at = loop[AT]
@@ -255,7 +255,7 @@ def write_product(n_tables, n_loops, r, loop, steps, data, end):
             level -= 1
 
 
-@njit(inline="always", **INNER)
+@njit(**INNER)
 def settle(data, begin, size, is_zeros, floor, is_careful):
     """Make a new table fit for products: what was found, its smallest entry that is not zero, what it is divided by.
 
@@ -286,7 +286,12 @@ def settle(data, begin, size, is_zeros, floor, is_careful):
     return POSSIBLE, low / top, top
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    steps=lambda cards, starts, members, *rest: 6 * cards.size * members.size,
+)
 def plan_question(
     cards, starts, members, child_starts, children, zeros, observed, targets, everything, limit, room, order
 ):  # fmt: skip
@@ -329,7 +334,12 @@ def plan_question(
     return m, entries
 
 
-@njit(inline="always", **INNER)
+def _steps_of_running(cards, *rest):
+    entries = rest[11]
+    return 30 * cards.size + 6 * entries
+
+
+@njit(**INNER)
 def spread(t, n_read, most, pick, table, axes, rank, who, cards, loop, steps, data, beliefs, places, out):
     """From the belief in a product to those in the tables that were multiplied, and in the variable summed over.
 
@@ -377,7 +387,7 @@ def spread(t, n_read, most, pick, table, axes, rank, who, cards, loop, steps, da
             level -= 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", steps=_steps_of_running)
 def run_question(
     cards, starts, members, strides, offsets, tables, lows, observed, likelihood, n_steps, m, everything, entries,
     room, order, out,
