@@ -47,7 +47,9 @@ def test(*arguments: str) -> None:
     install("dev")
     # One process per core; the threads of scikit-learn's linear algebra would wait for each other.
     chosen = any(word.startswith(("-n", "--numprocesses", "--pdb")) for word in arguments)
-    run("pytest", *(() if chosen else ("-n", "auto")), *arguments, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    # Many tests start processes, which read the bytecode of the package, if it may be written.
+    run("pytest", *(() if chosen else ("-n", "auto")), *arguments, **one_thread, PYTHONDONTWRITEBYTECODE="")
 
 
 def check() -> None:
