@@ -52,9 +52,8 @@ QUESTION_ENTRIES, POSTERIORS_ENTRIES = 1 << 22, 1 << 15
 #: A network with more variables is not for numpy, so that its junction tree need not be made to find that out.
 NUMPY_VARIABLES = 24
 
-#: Cliques, entries of all of them together, and axes of a clique (what numpy allows) up to which numpy runs a tree. At
-#: the upper end compiled loops take a third of its millisecond, but ten seconds to compile, on a new machine.
-NUMPY_CLIQUES, NUMPY_ENTRIES, NUMPY_AXES = 64, 1 << 14, 32
+#: Cliques, entries of all of them together, and axes of a clique (what numpy allows) up to which numpy runs a tree.
+NUMPY_CLIQUES, NUMPY_ENTRIES, NUMPY_AXES = 16, 1 << 12, 32
 #: The same cliques and entries for a process that asks one question: numpy answers it before compiled loops are loaded.
 ALONE_CLIQUES, ALONE_ENTRIES = 256, 1 << 20
 #: A clique with more entries is worked on by several threads: milliseconds of work, beside which starting threads and
