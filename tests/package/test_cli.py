@@ -23,6 +23,7 @@ def test_the_demo_learns_prints_and_draws(tmp_path, capsys):
     width, height = struct.unpack(">II", picture.read_bytes()[16:24])
     assert width > 200
     assert height > 200
+    assert "\nP(dysp | bronc, either), learned and true" in out
 
 
 def test_the_demo_says_the_same_twice(tmp_path, capsys):
