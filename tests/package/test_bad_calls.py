@@ -81,7 +81,8 @@ def test_numbers_of_numpy_are_numbers():
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_bad_arguments_are_refused_by_errors_of_our_own_or_have_a_meaning(group, tmp_path):
+def test_bad_arguments_are_refused_by_errors_of_our_own_or_have_a_meaning(group, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a name such as "x" may be that of a folder for results
     wrong = []
     for each in GROUPS[group](tmp_path):
         for argument, text, make in cases(each):
