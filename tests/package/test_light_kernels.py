@@ -88,7 +88,29 @@ def questions(network: bntk.BayesianNetwork) -> list[np.ndarray]:
     return found
 
 
+def explained(network: bntk.BayesianNetwork) -> list[Any]:
+    """Most probable explanations with their probabilities, certain and uncertain findings given."""
+    found: list[Any] = []
+    for i, row in network.sample(4, seed=3).to_pandas().iterrows():
+        soft = {network.names[3]: [0.2] + [0.7] * (network.variable(network.names[3]).n_states - 1)} if i else None
+        best = network.mpe(dict(row[list(network.names[8 + i : 30 : 5])]), soft=soft)
+        found += [[*best.values()], best.log_probability]
+    return found
+
+
+def derivatives(network: bntk.BayesianNetwork) -> np.ndarray:
+    """Of a posterior to all entries of all tables: all posteriors of families, by a junction tree."""
+    target, seen = network.variables[0], network.variables[-1]
+    frame = network.sensitivities(target.name, target.states[0], {seen.name: seen.states[0]})
+    return frame["derivative"].to_numpy()
+
+
 WORK: dict[str, Callable[[], Any]] = {
+    "bind": lambda: explained(bntk.datasets.random_network(40, max_parents=3, seed=1)),
+    "run_pass": lambda: explained(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
+    "trace_back": lambda: explained(bntk.datasets.random_network(40, max_parents=4, seed=5)),
+    "read_tables": lambda: derivatives(bntk.datasets.random_network(40, max_parents=3, seed=1)),
+    "bound": lambda: derivatives(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
     "plan_question": lambda: questions(bntk.datasets.random_network(40, max_parents=3, seed=1)),
     "run_question": lambda: questions(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
     "forward_sample": lambda: [ASIA.sample(300, seed=4).codes, many_states().sample(300, seed=1).codes],
