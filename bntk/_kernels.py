@@ -191,7 +191,7 @@ def _type_of_light_kernel(value: LightKernel, context: Any) -> Any:
 def interpreted(kernel: Any) -> Callable[..., Any]:
     """A kernel as Python runs it, with all kernels that it calls."""
     if kernel.plain is not None:
-        return kernel.plain  # type: ignore[no-any-return]
+        return kernel.plain
     function = kernel.py_func
     names = _names_without_compiler(function.__globals__)
     return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)

@@ -105,7 +105,26 @@ def derivatives(network: bntk.BayesianNetwork) -> np.ndarray:
     return frame["derivative"].to_numpy()
 
 
+def nearly_certain() -> bntk.BayesianNetwork:
+    """A network whose tables have numbers so small that their products are lost."""
+    network = bntk.datasets.random_network(12, max_parents=2, seed=3)
+    tables = [cpt.values**80 for cpt in network.cpts]
+    cpts = [
+        bntk.CPT(cpt.child, table / table.sum(axis=-1, keepdims=True), cpt.parents)
+        for cpt, table in zip(network.cpts, tables, strict=True)
+    ]
+    return bntk.BayesianNetwork(network.dag, cpts)
+
+
+def drawn_evenly(network: bntk.BayesianNetwork) -> bntk.Table:
+    """Rows that a network hardly ever gives, with missing cells."""
+    cards = [variable.n_states for variable in network.variables]
+    codes = np.random.default_rng(0).integers(0, np.array(cards)[:, None] + 1, size=(len(cards), 30))
+    return bntk.Table.from_codes(codes, network.variables)
+
+
 WORK: dict[str, Callable[[], Any]] = {
+    "run_logs": lambda: [nearly_certain().impute(drawn_evenly(nearly_certain()), how).codes for how in ("mode", "mpe")],
     "bind": lambda: explained(bntk.datasets.random_network(40, max_parents=3, seed=1)),
     "run_pass": lambda: explained(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
     "trace_back": lambda: explained(bntk.datasets.random_network(40, max_parents=4, seed=5)),
