@@ -38,12 +38,18 @@ COMMANDS = (
     "predict aode.json holed.csv -o labels.csv",
 )
 
-#: First calls on small data; ``rows`` and ``holes`` (with missing values) are of asia.
+#: First calls on small data; ``rows`` and ``holes`` (with missing values) are of asia, ``drawn`` and ``gaps`` of a network
+#: of 40 variables.
 CALLS = (
     "asia.query('lung', {'dysp': 'yes'})",
     "asia.mpe({'dysp': 'yes'})",
     "large.query(large.names[0])",
     "large.mpe()",
+    "large.value_of_information(large.names[0])",
+    "large.sample(100, given={large.names[-1]: large.variables[-1].states[0]})",
+    "large.posterior(gaps, large.names[0])",
+    "bntk.fit(large.dag, gaps, missing='em', prior=1)",
+    "bntk.learn(drawn)",
     "asia.query('lung', {'dysp': 'yes'}, engine='loopy')",
     "asia.sample(100, given={'dysp': 'yes'})",
     "bntk.fit(asia.dag, rows)",
@@ -111,7 +117,8 @@ import warnings
 warnings.simplefilter("ignore")
 import numpy as np, bntk
 asia, large = bntk.datasets.asia(), bntk.datasets.random_network(40, max_parents=3, seed=1)
-rows = asia.sample(200)
+rows, drawn = asia.sample(200), large.sample(200)
+gaps = bntk.datasets.with_missing(drawn, 0.1)
 holes = bntk.datasets.with_missing(rows, 0.1)
 X, y = rows.select([n for n in rows.names if n != "dysp"]), rows.to_pandas()["dysp"]
 Y, incomplete = rows.to_pandas()[["dysp", "xray"]], bntk.datasets.with_missing(X, 0.1)

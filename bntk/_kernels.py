@@ -74,7 +74,8 @@ def njit(
         About how many microseconds a call with these arguments takes without the compiler. A kernel that has neither
         been compiled nor kept does so little work as it is written, by Python; see :class:`LightKernel`.
     plain : callable, optional
-        With ``steps``: what does that work instead, with the same arguments and to the same bits.
+        What does that work instead, with the same arguments and to the same bits; also for a kernel that only others
+        call, when Python runs these.
     **options
         Of numba. With ``no_cpython_wrapper`` only other kernels can call it: it is compiled as a part of each of these,
         and never kept by itself.
@@ -88,7 +89,7 @@ def njit(
         kernel: Any = compiled(function)
         if not numba.extending.is_jitted(kernel):  # NUMBA_DISABLE_JIT leaves the function as it is
             return kernel
-        kernel.compiled_from = _compiled_from(function, options)
+        kernel.compiled_from, kernel.plain = _compiled_from(function, options), plain
         kernel.compile = _once_by_all_processes(kernel, interrupts_while_compiling()(kernel.compile))
         if cache:
             try:
@@ -96,7 +97,7 @@ def njit(
             except Exception as error:  # there is no folder that can be written
                 beside = Path(function.__code__.co_filename).parent / "__pycache__"
                 _note("be kept", numba.config.CACHE_DIR or beside, error)
-        return kernel if steps is None else LightKernel(kernel, steps, plain)
+        return kernel if steps is None else LightKernel(kernel, steps)
 
     return decorate
 
@@ -165,10 +166,10 @@ class LightKernel:
     matter who does what, and a kernel that is at hand is always used.
     """
 
-    def __init__(self, kernel: Any, steps: Callable[..., float], plain: Callable[..., Any] | None) -> None:
+    def __init__(self, kernel: Any, steps: Callable[..., float]) -> None:
         functools.update_wrapper(self, kernel.py_func)
         self.kernel, self._allowance = kernel, Allowance(kernel)
-        self._steps, self._plain = steps, plain
+        self._steps = steps
 
     def __call__(self, *arguments: Any) -> Any:
         if self.kernel.overloads or self._allowance.pays(self._steps(*arguments)):
@@ -177,8 +178,6 @@ class LightKernel:
 
     def without_compiler(self, *arguments: Any) -> Any:
         """What the kernel returns, and does to its arguments."""
-        if self._plain is not None:
-            return self._plain(*arguments)
         with np.errstate(all="ignore"):
             return interpreted(self.kernel)(*arguments)
 
@@ -191,6 +190,8 @@ def _type_of_light_kernel(value: LightKernel, context: Any) -> Any:
 
 def interpreted(kernel: Any) -> Callable[..., Any]:
     """A kernel as Python runs it, with all kernels that it calls."""
+    if kernel.plain is not None:
+        return kernel.plain
     function = kernel.py_func
     names = _names_without_compiler(function.__globals__)
     return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)

@@ -21,7 +21,7 @@ from bntk import _checking
 from bntk.data.variable import State
 from bntk.errors import DataError, NetworkError
 from bntk.inference import choose
-from bntk.inference.engines import Floats, Posterior
+from bntk.inference.engines import Floats
 from bntk.inference.evidence import Findings
 from bntk.inference.query import ConditionedNetwork
 
@@ -41,11 +41,12 @@ def value_of_information(
     choose.require(conditioned.options, choose.COMPARE, "value of information")
     network = conditioned.network
     goal, names = network.dag.index(target), _candidates(conditioned, target, candidates)
-    posterior = conditioned.posterior()
+    posterior = conditioned.posteriors()
     prior = posterior.marginal(goal)
     gains = np.zeros(len(names))
     for state in np.flatnonzero(prior):
-        conditional = _also(conditioned, goal, int(state))
+        given = _also(conditioned, goal, int(state))
+        conditional = given.summed_out(None) or given.calibrate()
         for i, name in enumerate(names):
             position = network.dag.index(name)
             own, all_states = conditional.marginal(position), posterior.marginal(position)
@@ -61,12 +62,12 @@ def relevant_findings(conditioned: ConditionedNetwork, target: str, given: Mappi
 
     choose.require(conditioned.options, choose.COMPARE, "relevance of findings")
     goal, findings = conditioned.network.dag.index(target), conditioned.findings
-    posterior = conditioned.posterior().marginal(goal)
+    posterior = conditioned.distribution([goal]).values
     rows = []
     names = [conditioned.network.names[v] for v in findings.vectors]
     for finding, name in zip(findings.vectors, names, strict=True):
         others = findings.only([v for v in findings.vectors if v != finding])
-        without = conditioned.with_findings(others).calibrate().marginal(goal)
+        without = conditioned.with_findings(others).distribution([goal]).values
         rows.append((given[name], divergence(posterior, without), float(np.abs(posterior - without).max())))
     frame = pd.DataFrame(rows, columns=["finding", "divergence", "change"], index=pd.Index(names, name="variable"))
     return _sorted(frame, "divergence")
@@ -205,7 +206,7 @@ def sensitivities(conditioned: ConditionedNetwork, target: str, state: State) ->
     network, everything = conditioned.network, conditioned.posterior()
     goal, code = network.dag.index(target), network.variable(target).code(state)
     posterior = float(everything.marginal(goal)[code])
-    narrowed = _also(conditioned, goal, code) if posterior > 0 else everything
+    narrowed = _also(conditioned, goal, code).calibrate() if posterior > 0 else everything
     slopes = []
     for node, cpt in enumerate(network.cpts):
         scope = (*network.dag.parent_indices[node], node)
@@ -233,11 +234,11 @@ def _slopes(theta: Floats, surplus: Floats) -> Floats:
 # ---- helpers -------------------------------------------------------------------------------------------------------
 
 
-def _also(conditioned: ConditionedNetwork, variable: int, state: int) -> Posterior:
-    """The posterior with one more variable observed."""
+def _also(conditioned: ConditionedNetwork, variable: int, state: int) -> ConditionedNetwork:
+    """The same with one more variable observed."""
     network, given = conditioned.network, conditioned.findings
     seen = Findings.of(network, {variable: np.eye(1, network.cpts[variable].child.n_states, state)[0]})
-    return conditioned.with_findings(Findings(given.vectors | seen.vectors, given.texts | seen.texts)).calibrate()
+    return conditioned.with_findings(Findings(given.vectors | seen.vectors, given.texts | seen.texts))
 
 
 def _candidates(conditioned: ConditionedNetwork, target: str, candidates: Iterable[str] | None) -> list[str]:

@@ -79,8 +79,7 @@ class ConditionedNetwork:
     @says_what_to_do(choose.LESS_MEMORY)
     def marginals(self) -> Marginals:
         """The posterior of every unobserved variable."""
-        summed = self._summed_out(None)
-        answer = self.posterior() if summed is None else self._refused_if_impossible(summed)
+        answer = self.posteriors()
         cpts, names, text = self.network.cpts, self.network.names, self.findings.text
         unknown = dict(zip(names, range(len(names)), strict=True))
         for v in self.findings.observed:
@@ -88,7 +87,7 @@ class ConditionedNetwork:
         report = self.report(answer, [*unknown.values()])
         if not isinstance(answer, APPROXIMATIONS):
             make, read = Distribution._trusted, answer.marginal
-            if summed is None:
+            if not isinstance(answer, AllSummedOut):
                 read = partial(_read_only, read)
                 for v in [*unknown.values()][:1]:
                     read(v)  # which computes all of them; what is left is to label them
@@ -116,7 +115,7 @@ class ConditionedNetwork:
         try:
             if not self.findings.found:
                 return 0.0
-            summed = self._summed_out(())
+            summed = self.summed_out(())
             if summed is not None:
                 return summed.log_z
             engine = self.engine(partial(self.program, ()))
@@ -219,10 +218,15 @@ class ConditionedNetwork:
 
     def posterior(self, at: Sequence[int] | None = None) -> Posterior:
         """What the engine finds about some variables together, or about each one; the findings must be possible."""
-        summed = None if at is None else self._summed_out(at)
+        summed = None if at is None else self.summed_out(at)
         if summed is not None:
             return self._refused_if_impossible(summed)
         return self._possible(self.engine(partial(self.program, at)))
+
+    def posteriors(self) -> Posterior | AllSummedOut:
+        """What the engine finds about each variable; the findings must be possible."""
+        summed = self.summed_out(None)
+        return self.posterior() if summed is None else self._refused_if_impossible(summed)
 
     def _refused_if_impossible(self, summed: Summed) -> Summed:
         if summed.log_z == -math.inf:
@@ -271,10 +275,10 @@ class ConditionedNetwork:
     # ---- engines ---------------------------------------------------------------------------------------------
 
     @overload
-    def _summed_out(self, at: Sequence[int]) -> SummedOut | None: ...
+    def summed_out(self, at: Sequence[int]) -> SummedOut | None: ...
     @overload
-    def _summed_out(self, at: None) -> AllSummedOut | None: ...
-    def _summed_out(self, at: Sequence[int] | None) -> SummedOut | AllSummedOut | None:
+    def summed_out(self, at: None) -> AllSummedOut | None: ...
+    def summed_out(self, at: Sequence[int] | None) -> SummedOut | AllSummedOut | None:
         """The answer without a junction tree: of unobserved targets, of all variables, or of the findings alone.
 
         None where one is better, or an approximation is asked for.
@@ -409,7 +413,7 @@ def _fitted(conditioned: ConditionedNetwork, wanted: dict[int, Floats], texts: d
         gap = 0.0
         for v, belief in wanted.items():
             present = Findings({**findings.vectors, **vectors}, texts)
-            current = conditioned.with_findings(present).posterior().marginal(v)
+            current = conditioned.with_findings(present).posterior([v]).marginal(v)
             _refuse_lost_states(network, v, belief, current)
             gap = max(gap, float(np.abs(current - belief).max()))
             with np.errstate(divide="ignore"):

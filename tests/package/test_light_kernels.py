@@ -88,7 +88,48 @@ def questions(network: bntk.BayesianNetwork) -> list[np.ndarray]:
     return found
 
 
+def explained(network: bntk.BayesianNetwork) -> list[Any]:
+    """Most probable explanations with their probabilities, certain and uncertain findings given."""
+    found: list[Any] = []
+    for i, row in network.sample(4, seed=3).to_pandas().iterrows():
+        soft = {network.names[3]: [0.2] + [0.7] * (network.variable(network.names[3]).n_states - 1)} if i else None
+        best = network.mpe(dict(row[list(network.names[8 + i : 30 : 5])]), soft=soft)
+        found += [[*best.values()], best.log_probability]
+    return found
+
+
+def derivatives(network: bntk.BayesianNetwork) -> np.ndarray:
+    """Of a posterior to all entries of all tables: all posteriors of families, by a junction tree."""
+    target, seen = network.variables[0], network.variables[-1]
+    frame = network.sensitivities(target.name, target.states[0], {seen.name: seen.states[0]})
+    return frame["derivative"].to_numpy()
+
+
+def nearly_certain() -> bntk.BayesianNetwork:
+    """A network whose tables have numbers so small that their products are lost."""
+    network = bntk.datasets.random_network(12, max_parents=2, seed=3)
+    tables = [cpt.values**80 for cpt in network.cpts]
+    cpts = [
+        bntk.CPT(cpt.child, table / table.sum(axis=-1, keepdims=True), cpt.parents)
+        for cpt, table in zip(network.cpts, tables, strict=True)
+    ]
+    return bntk.BayesianNetwork(network.dag, cpts)
+
+
+def drawn_evenly(network: bntk.BayesianNetwork) -> bntk.Table:
+    """Rows that a network hardly ever gives, with missing cells."""
+    cards = [variable.n_states for variable in network.variables]
+    codes = np.random.default_rng(0).integers(0, np.array(cards)[:, None] + 1, size=(len(cards), 30))
+    return bntk.Table.from_codes(codes, network.variables)
+
+
 WORK: dict[str, Callable[[], Any]] = {
+    "run_logs": lambda: [nearly_certain().impute(drawn_evenly(nearly_certain()), how).codes for how in ("mode", "mpe")],
+    "bind": lambda: explained(bntk.datasets.random_network(40, max_parents=3, seed=1)),
+    "run_pass": lambda: explained(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
+    "trace_back": lambda: explained(bntk.datasets.random_network(40, max_parents=4, seed=5)),
+    "read_tables": lambda: derivatives(bntk.datasets.random_network(40, max_parents=3, seed=1)),
+    "bound": lambda: derivatives(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
     "plan_question": lambda: questions(bntk.datasets.random_network(40, max_parents=3, seed=1)),
     "run_question": lambda: questions(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
     "forward_sample": lambda: [ASIA.sample(300, seed=4).codes, many_states().sample(300, seed=1).codes],

@@ -127,7 +127,7 @@ class Room(NamedTuple):
     data: np.ndarray
 
 
-@njit(**OUTER, steps=lambda codes, begin, end, cards, lookups, *rest: 2 * (end - begin) * lookups.members.size)
+@njit(**OUTER, steps=lambda codes, begin, end, cards, lookups, *rest: (end - begin) * lookups.members.size)
 def look_up_rows(codes, begin, end, cards, lookups, supports, normalise, entry, rest, out, open_blocks):
     """out[row] = log P(target, observed cells), or normalised the posterior of the target, for blocks of rows.
 
@@ -159,7 +159,7 @@ def look_up_rows(codes, begin, end, cards, lookups, supports, normalise, entry, 
     return n_open
 
 
-@njit(**OUTER, steps=lambda codes, begin, end, blocks, families, *rest: (end - begin) * 2 * families.around.size)
+@njit(**OUTER, steps=lambda codes, begin, end, blocks, families, *rest: (end - begin) * (60 + families.around.size / 3))
 def score_rows(
     codes, begin, end, open_blocks, families, lookups, supports, target, budget, normalise, block, room, out, too_large
 ):  # fmt: skip
@@ -264,7 +264,9 @@ def doubtful_cells(row, stamp, supports, state, doubtful, ints):
     return found if shared else 0
 
 
-@njit(**OUTER, steps=lambda codes, weights, begin, end, families, *rest: (end - begin) * 2 * families.around.size)
+@njit(
+    **OUTER, steps=lambda codes, weights, begin, end, families, *rest: (end - begin) * (200 + families.around.size / 2)
+)
 def count_rows(codes, weights, begin, end, families, budget, log_low, block, room, beliefs, too_large):
     """Add P(family | row) to the beliefs, for rows begin..end and families with missing values, weighted.
 

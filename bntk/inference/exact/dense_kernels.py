@@ -17,7 +17,7 @@ from bntk._kernels import njit
 from bntk.inference.exact.vector_kernels import INNER
 
 # Visits with fewer entries are not worth the choice, nor are those of more tables than a word has bits.
-DENSE_ENTRIES = 1 << 10
+DENSE_ENTRIES = 1 << 13
 MOST_TABLES = 62
 # The most joint states of several columns.
 WIDEST = 512

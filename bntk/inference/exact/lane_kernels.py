@@ -61,7 +61,16 @@ class Ranges(NamedTuple):
     floors: np.ndarray
 
 
-@njit(**INNER)
+def load_rows_plainly(codes, first, end, vector, cards, data, active):
+    """:func:`load_rows` by numpy."""
+    rows = codes[:, np.minimum(np.arange(first, first + LANES), end - 1)]
+    for v, r in enumerate(cards.tolist()):
+        missing = rows[v] >= r
+        active[v] = not missing.all()
+        data[vector[v] : vector[v] + r] = missing | (rows[v] == np.arange(r)[:, None])
+
+
+@njit(plain=load_rows_plainly, **INNER)
 def load_rows(codes, first, end, vector, cards, data, active):
     """Put the evidence of LANES rows from ``first`` on into the vectors: 1 for possible states, else 0.
 
@@ -78,7 +87,32 @@ def load_rows(codes, first, end, vector, cards, data, active):
                 data[begin + x, lane] = 1.0 if missing or code == x else 0.0
 
 
-@njit(**INNER)
+def visit_lanes_plainly(data, chosen, visits, s, active, used, weights, maximise):
+    """:func:`visit_lanes` by numpy."""
+    begin, split, end = visits.table_start[s], visits.table_start[s] + visits.n_reads[s], visits.table_start[s + 1]
+    if split == end:
+        return
+    first, last = visits.entry_start[s], visits.entry_start[s + 1]
+
+    def places(t):
+        start = visits.place_start[t]
+        return visits.places[start : start + last - first]
+
+    products = np.repeat(visits.values[first:last, None], LANES, axis=1)
+    for t in range(begin, split):
+        if visits.gates[t] < 0 or active[visits.gates[t]]:
+            products *= data[places(t)]
+    if maximise:
+        for a, entry, product in zip(places(split).tolist(), visits.entries[first:last], products, strict=True):
+            better = product > data[a]
+            data[a][better], chosen[a][better] = product[better], entry
+        return
+    for t in range(split, end):
+        for a, product in zip(places(t).tolist(), products, strict=True):
+            data[a] += product
+
+
+@njit(plain=visit_lanes_plainly, **INNER)
 def visit_lanes(data, chosen, visits, s, active, used, weights, maximise):
     """Run one visit: the products of the tables read are added to the tables written (or their maximum is kept)."""
     begin, split = visits.table_start[s], visits.table_start[s] + visits.n_reads[s]
@@ -121,7 +155,15 @@ def visit_lanes(data, chosen, visits, s, active, used, weights, maximise):
                 data[a, lane] += weights[lane]
 
 
-@njit(**INNER)
+def _note_losses_plainly(data, begin, size, r):
+    """:func:`_note_losses` by numpy."""
+    table = data[begin : begin + size]
+    r.top[:], r.least[:] = table.max(axis=0, initial=0.0), table.min(axis=0, initial=np.inf)
+    r.low[:] = np.where(table > 0.0, table, np.inf).min(axis=0, initial=np.inf)
+    r.lost[:] |= (r.low < FAINT) | ((r.least == 0.0) & (r.floor < FAINT))
+
+
+@njit(plain=_note_losses_plainly, **INNER)
 def _note_losses(data, begin, size, r):
     """Find the lanes in which a table may have lost numbers to underflow: too small, or zeros that need not be.
 
@@ -140,7 +182,14 @@ def _note_losses(data, begin, size, r):
         lost[lane] |= (low[lane] < FAINT) | ((least[lane] == 0.0) & (floor[lane] < FAINT))
 
 
-@njit(**INNER)
+def _set_floor_plainly(messages, k, floors, r):
+    """:func:`_set_floor` by numpy."""
+    r.floor[:] = floors[k] * r.low_down[k]
+    for child in messages.children[messages.child_start[k] : messages.child_start[k + 1]].tolist():
+        r.floor[:] *= r.low_up[child]
+
+
+@njit(plain=_set_floor_plainly, **INNER)
 def _set_floor(messages, k, floors, r):
     """Bound the products at a clique that are not zero from below, in each lane."""
     for lane in range(LANES):
@@ -166,12 +215,36 @@ def _rescale(data, begin, size, low_up, product, logs, r):
                 product[lane] = 1.0
         top[lane] = 1.0 / z if z > 0.0 else 0.0
         low_up[lane] = r.low[lane] * top[lane] if z > 0.0 else 1.0
+    _scale(data, begin, size, top)
+
+
+def _scale_plainly(data, begin, size, factors):
+    """:func:`_scale` by numpy."""
+    data[begin : begin + size] *= factors
+
+
+@njit(plain=_scale_plainly, **INNER)
+def _scale(data, begin, size, factors):
+    """Multiply a table by a factor in each lane."""
     for i in range(begin, begin + size):
         for lane in range(LANES):
-            data[i, lane] *= top[lane]
+            data[i, lane] *= factors[lane]
 
 
-@njit(**INNER)
+def _send_down_plainly(data, up, down, size, low_down, r):
+    """:func:`_send_down` by numpy."""
+    beliefs, above = data[down : down + size], data[up : up + size]
+    r.least[:] = beliefs.min(axis=0, initial=np.inf)
+    r.low[:] = np.where(beliefs > 0.0, beliefs, np.inf).min(axis=0, initial=np.inf)
+    beliefs[:] = np.divide(beliefs, above, out=np.zeros_like(beliefs), where=above > 0.0)
+    top = beliefs.max(axis=0, initial=0.0)
+    r.top[:] = np.divide(1.0, top, out=np.ones_like(top), where=top > 0.0)
+    low_down[:] = np.where(beliefs > 0.0, beliefs, np.inf).min(axis=0, initial=np.inf) * r.top
+    r.lost[:] |= (np.minimum(r.low, low_down) < FAINT) | ((r.least == 0.0) & (r.floor < FAINT))
+    beliefs *= r.top
+
+
+@njit(plain=_send_down_plainly, **INNER)
 def _send_down(data, up, down, size, low_down, r):
     """Turn the beliefs over a separator into the messages down: divide by the messages up, 0 / 0 = 0, and rescale.
 
@@ -193,9 +266,7 @@ def _send_down(data, up, down, size, low_down, r):
         factor = 1.0 / top[lane] if top[lane] > 0.0 else 1.0
         top[lane], low_down[lane] = factor, low_down[lane] * factor
         lost[lane] |= (min(low[lane], low_down[lane]) < FAINT) | ((least[lane] == 0.0) & (floor[lane] < FAINT))
-    for i in range(size):
-        for lane in range(LANES):
-            data[down + i, lane] *= top[lane]
+    _scale(data, down, size, top)
 
 
 @njit(**INNER)
@@ -235,7 +306,7 @@ def run_lanes(codes, first, end, passes, outward, maximise, work):
 
 def _steps(codes, begin, end, passes, *rest):
     """About how many microseconds Python takes; a block of lanes takes as long for one row as for all."""
-    return 200 * -(-(end - begin) // LANES) * passes[2].values.size
+    return 12 * -(-(end - begin) // LANES) * passes[2].values.size
 
 
 @njit(cache=True, nogil=True, steps=_steps)
@@ -252,15 +323,31 @@ def run_block(codes, begin, end, passes, outward, maximise, tables, out, log_z, 
             if outward:
                 r.floor[:] = r.floors[tables[k, 3]]
                 _note_losses(data, place, size, r)
-            for lane in range(min(LANES, end - first)):
-                total = 0.0
-                for i in range(size):
-                    total += data[place + i, lane]
-                scale = 1.0 / total if total > 0.0 else np.nan
-                for i in range(size):
-                    out[first + lane, column + i] = data[place + i, lane] * scale
+            _write_table(data, place, size, min(LANES, end - first), first, column, out)
         for lane in range(min(LANES, end - first)):
             log_z[first + lane] = np.nan if r.lost[lane] else _log_total(data, messages, lane, logs)
+
+
+def _write_table_plainly(data, place, size, n, first, column, out):
+    """:func:`_write_table` by numpy."""
+    table = data[place : place + size, :n]
+    total = np.zeros(n)
+    for row in table:
+        total += row
+    scale = np.divide(1.0, total, out=np.full(n, np.nan), where=total > 0.0)
+    out[first : first + n, column : column + size] = (table * scale).T
+
+
+@njit(plain=_write_table_plainly, **INNER)
+def _write_table(data, place, size, n, first, column, out):
+    """Write a table of the first n lanes into the columns of n rows, normalised; NaN where it is empty."""
+    for lane in range(n):
+        total = 0.0
+        for i in range(size):
+            total += data[place + i, lane]
+        scale = 1.0 / total if total > 0.0 else np.nan
+        for i in range(size):
+            out[first + lane, column + i] = data[place + i, lane] * scale
 
 
 @njit(**INNER)

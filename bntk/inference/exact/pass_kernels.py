@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bntk._kernels import njit
-from bntk.inference.exact.program_kernels import FAST, INNER, Messages, Visits, room_for, scratch_for, visit
+from bntk.inference.exact.dense_kernels import DENSE_ENTRIES
+from bntk.inference.exact.program_kernels import INNER, Messages, Visits, room_for, scratch_for, visit
 
 INWARD, OUTWARD, SINGLE = 0, 1, 2
 
@@ -28,7 +29,7 @@ TOP, FLOOR, LOW_UP, LOW_DOWN = 0, 1, 2, 3
 # ---- observed variables take no room in messages and outputs ---------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda collecting, distributing, *rest: 2 * distributing.strides.size)
 def bind(collecting, distributing, messages, begin, cards, observed):
     """The visits and messages with observed variables left out, where each slot begins, and the room for copies.
 
@@ -53,7 +54,7 @@ def bind(collecting, distributing, messages, begin, cards, observed):
     return inward, outward, bound_messages, places, room
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda visits, *rest: 2 * visits.strides.size)
 def bound(visits, messages, places, cards, observed):
     """The visits with each slot where ``places`` has it, and with the strides that open variables leave."""
     offsets, strides = visits.offsets.copy(), visits.strides.copy()
@@ -119,7 +120,7 @@ def _has_lost(low, least, floor):
     return low < FAINT or (least == 0.0 and floor < FAINT)
 
 
-@njit(fastmath=FAST, **INNER)
+@njit(**INNER)
 def _send_down(data, up, down, size):
     """Turn the belief over a separator into the message down: divide by the message up, 0 / 0 = 0, and by the largest.
 
@@ -171,7 +172,18 @@ def finish(data, messages, k, phase, ranges):
     return POSSIBLE
 
 
-@njit(cache=True, nogil=True)
+def _steps_of_pass(data, chosen, visits, messages, span, state, room, shifts, ranges, maximise):
+    """About how many microseconds Python takes; large cliques are for sums that the compiler may reorder."""
+    cards, observed, _ = state
+    begin, end, _ = span
+    lengths = np.where(observed < 0, cards, 1)[visits.axes[: visits.axis_start[end]]]
+    entries = np.multiply.reduceat(np.append(lengths, 1.0), visits.axis_start[begin:end])
+    if not maximise and (entries >= DENSE_ENTRIES).any():
+        return np.inf
+    return 2 * visits.strides.size + 2 * (entries * np.diff(visits.table_start[begin : end + 1])).sum()
+
+
+@njit(cache=True, nogil=True, steps=_steps_of_pass)
 def run_pass(data, chosen, visits, messages, span, state, room, shifts, ranges, maximise):
     """Visit the cliques end - 1 down to begin of the span in its phase ``INWARD``, or begin to end - 1 in the others.
 
@@ -207,7 +219,7 @@ class Sources(NamedTuple):
     cliques: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda data, places, *rest: data.size)
 def read_tables(data, places, sources, cards, observed, ranges, out):
     """Write the tables of the sources, normalised; zeros for a table of an open variable that has no source.
 
@@ -312,7 +324,7 @@ def run_rows(observed, passes, sources, fixed, tables, floors, cards, out, log_z
             log_z[row], out[row] = -np.inf if found == IMPOSSIBLE else np.nan, np.nan
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, steps=lambda chosen, visits, *rest: 2 * visits.axes.size)
 def trace_back(chosen, visits, messages, cards, states):
     """Fill in the states of a most probable entry, clique by clique from the root."""
     for k in range(messages.up.size):

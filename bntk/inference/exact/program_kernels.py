@@ -262,7 +262,7 @@ def _map_axes(maps, t, begin, end, w):
         filled *= w.sizes[j]
 
 
-@njit(fastmath=FAST, **INNER)
+@njit(**INNER)
 def _sum_block(data, p, n_rows, n_columns, level, w):
     """Multiply and add the entries of a block; p is the product of everything outside it.
 

@@ -213,7 +213,7 @@ def table_terms(table, q, formula, spread, alpha, penalty, average, n):
     return fit, penalty * (r - 1) * q if penalty > 0 else 0.0
 
 
-@njit(cache=True, nogil=True, steps=lambda flat, begins, *rest: 20 * begins.size + 2 * flat.size)
+@njit(cache=True, nogil=True, steps=lambda flat, begins, *rest: 10 * begins.size + flat.size)
 def score_tables(flat, begins, lefts, cards, rights, qs, formula, spread, alpha, penalty, average, n, out):
     """The score of each table of a batch; table f begins at ``begins[f]`` and has the shape (left, card, right)."""
     for f in range(begins.size):

@@ -39,7 +39,7 @@ def choose_others(cards, widths, most, base, slots, wanted, values):
     return others[:n_others], begins[: n_others + 1]
 
 
-@njit(cache=True, nogil=True, steps=lambda planes, first, cards, *rest: 10 * cards.size * (8 + planes.shape[1]))
+@njit(cache=True, nogil=True, steps=lambda planes, first, cards, *rest: 6 * cards.size * (8 + planes.shape[1]))
 def score_toggles(
     planes, first_planes, cards, widths, most, base, wanted, formula, spread, alpha, penalty, average, n, values
 ):  # fmt: skip
@@ -82,7 +82,19 @@ def score_toggles(
     return done, left - done
 
 
-@njit(cache=True, nogil=True, steps=lambda moves, *rest: 2 * moves.shape[0])
+def move_gains_plainly(moves, toggles, gains, unknown):
+    """:func:`move_gains` by numpy."""
+    kinds, tails, heads = moves.T
+    forward, backward, is_reversal = toggles[heads, tails], toggles[tails, heads], kinds == REVERSE
+    gains[:] = np.where(is_reversal, forward + backward, forward)
+    open_ones = np.isnan(gains) & (tails != heads)
+    unknown[heads[open_ones], tails[open_ones]] = np.isnan(forward[open_ones])
+    both = open_ones & is_reversal
+    unknown[tails[both], heads[both]] = np.isnan(backward[both])
+    return bool(open_ones.any())
+
+
+@njit(cache=True, nogil=True, steps=lambda moves, *rest: 50 + moves.shape[0] / 20, plain=move_gains_plainly)
 def move_gains(moves, toggles, gains, unknown):
     """What each move (kind, tail, head) gains, from what toggling parents (columns) of children (rows) gains.
 

@@ -436,7 +436,7 @@ def climb_orders(order, bits, masks, scores, offsets, required, tolerance, n_rou
 # ------------------------------------------------------------------------------------------------ moves
 
 
-@njit(cache=True, nogil=True, steps=lambda moves, *rest: 2 * moves.shape[0])
+@njit(cache=True, nogil=True, steps=lambda moves, *rest: (1 + rest[-1].size) * moves.shape[0] / 4)
 def first_best(moves, gains, slack, numbers, key, recent):
     """Position of the first move whose gain is within ``slack`` of the largest, or -1 when there is none.
 

@@ -15,7 +15,15 @@ from bntk._kernels import njit, part
 from bntk.learning.moves import ADD, DELETE, REVERSE
 
 
-@njit(cache=True, nogil=True, steps=lambda one, *rest: 4 * one.size)
+def mask_moves_plainly(addable, deletable, reversible, arcs, ancestors, add, delete, reverse):
+    """:func:`mask_moves` by numpy."""
+    add[:] = addable & ~arcs & ~ancestors
+    delete[:] = deletable & arcs
+    other_paths = arcs.astype(np.float32) @ ancestors.T.astype(np.float32)  # numbers of nodes, exact far beyond these
+    reverse[:] = reversible & arcs & (other_paths == 0)
+
+
+@njit(cache=True, nogil=True, steps=lambda one, *rest: 50 + one.size**1.5 / 1000, plain=mask_moves_plainly)
 def mask_moves(addable, deletable, reversible, arcs, ancestors, add, delete, reverse):
     """The moves that keep to the rules for single arcs and close no cycle.
 
@@ -36,7 +44,13 @@ def mask_moves(addable, deletable, reversible, arcs, ancestors, add, delete, rev
             reverse[tail, head] = free
 
 
-@njit(cache=True, nogil=True, steps=lambda one, *rest: 4 * one.size)
+def list_moves_plainly(add, delete, reverse):
+    """:func:`list_moves` by numpy."""
+    parts = [(kind, *np.nonzero(mask)) for kind, mask in ((ADD, add), (DELETE, delete), (REVERSE, reverse))]
+    return np.concatenate([np.column_stack((np.full(tails.size, kind), tails, heads)) for kind, tails, heads in parts])
+
+
+@njit(cache=True, nogil=True, steps=lambda one, *rest: 50 + one.size / 50, plain=list_moves_plainly)
 def list_moves(add, delete, reverse):
     """The marked moves, ordered by kind, tail and head."""
     n = add.shape[0]
@@ -56,7 +70,7 @@ def list_moves(add, delete, reverse):
     return moves
 
 
-@njit(cache=True, nogil=True, steps=lambda one, *rest: 4 * one.size)
+@njit(cache=True, nogil=True, steps=lambda one, *rest: one.size / 10)
 def join_ancestors(ancestors, tail, head):
     """Update the ancestors for a new arc."""
     n = ancestors.shape[0]
@@ -84,7 +98,7 @@ def collect_ancestors(ancestors, arcs, node, row):
     return differs
 
 
-@njit(cache=True, nogil=True, steps=lambda one, *rest: 4 * one.size)
+@njit(cache=True, nogil=True, steps=lambda one, *rest: one.size / 2)
 def part_ancestors(ancestors, arcs, head):
     """Update the ancestors for an arc into ``head`` that has been taken away from ``arcs``.
 
