@@ -38,8 +38,8 @@ COMMANDS = (
     "predict aode.json holed.csv -o labels.csv",
 )
 
-#: First calls on small data; ``rows`` and ``holes`` (with missing values) are of asia, ``drawn`` and ``gaps`` of a network
-#: of 40 variables.
+#: First calls on small data; ``rows`` and ``holes`` (with missing values) are of asia, ``drawn`` and ``gaps`` of 40
+#: variables.
 CALLS = (
     "asia.query('lung', {'dysp': 'yes'})",
     "asia.mpe({'dysp': 'yes'})",
