@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import itertools
 import json
 import os
 import select
@@ -17,7 +18,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 #: Names and sets have another order in a process of another seed.
 HASH_SEEDS = ("7", "0")
@@ -65,6 +69,22 @@ def run_python(
         _server.cache_clear()
         raise subprocess.TimeoutExpired(command, timeout)
     return subprocess.CompletedProcess(command, **json.loads(server.stdout.readline()))
+
+
+def answers_of_processes(code: str, *arguments: str, threads: Sequence[int] = (1, 3)) -> set[str]:
+    """What is printed by processes of these numbers of threads, each with another hash seed than the one before."""
+    done = [
+        run_python(code, *arguments, hash_seed=hash_seed, env={"BNTK_NUM_THREADS": str(n)})
+        for hash_seed, n in zip(itertools.cycle(HASH_SEEDS), threads, strict=False)
+    ]
+    for each in done:
+        assert each.returncode == 0, each.stderr
+    return {each.stdout for each in done}
+
+
+def run_script(path: Path | str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """What ``python path *arguments`` prints, and its exit code; the options are those of ``run_python``."""
+    return run_python(f"import runpy; runpy.run_path({str(path)!r}, run_name='__main__')", *arguments, **options)
 
 
 @functools.cache
@@ -138,4 +158,6 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _import_others()
     # Not within a function, so that Python ends as it does after any script: exit code, tracebacks, signals.
-    exec(compile(_serve(), "<string>", "exec"), {"__name__": "__main__"})
+    script = _serve()
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    exec(compile(script, "<string>", "exec"), vars(sys.modules["__main__"]))
