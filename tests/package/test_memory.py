@@ -182,7 +182,7 @@ PROGRAM = """
     import bntk
     from bntk.errors import TooLargeError
     asia = bntk.datasets.asia()
-    wide = bntk.datasets.random_network(40, treewidth=21, seed=1)
+    wide = bntk.datasets.random_network(32, treewidth=20, seed=1)
     asia.marginals(), asia.sample(10), asia.posterior(asia.sample(3), "lung")
     small = bntk.datasets.random_network(30, treewidth=10, seed=1)
     small.marginals(), small.mpe()
