@@ -10,11 +10,16 @@ import nbformat
 from nbclient import NotebookClient
 
 HERE = Path(__file__).resolve().parent
-#: What a kernel that is used again runs first: no name is left, and bntk is imported as if for the first time.
-FORGET = """
+#: What a kernel that is used again runs first: no name is left, bntk is imported as if for the first time, and nothing
+#: is said of compiling, which depends on what the cache has.
+BEFORE = """
 import sys
 for name in [name for name in sys.modules if name.partition(".")[0] == "bntk"]:
+    if name == "bntk._kernels":
+        sys.modules[name].tell_nothing()
     del sys.modules[name]
+from bntk._kernels import tell_nothing
+tell_nothing()
 %reset -f
 """
 
@@ -28,7 +33,7 @@ def executed(path: Path, kernel: Any = None) -> Any:
     folder = {"metadata": {"path": str(HERE)}}
     client = NotebookClient(notebook, km=kernel, timeout=600, kernel_name="python3", resources=folder)
     if kernel is not None:
-        notebook.cells.insert(0, nbformat.v4.new_code_cell(FORGET))
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(BEFORE))
     client.execute()
     if kernel is not None:
         del notebook.cells[0]
