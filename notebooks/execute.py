@@ -10,12 +10,34 @@ import nbformat
 from nbclient import NotebookClient
 
 HERE = Path(__file__).resolve().parent
+#: What a kernel that is used again runs first: no name is left, bntk is imported as if for the first time, and nothing
+#: is said of compiling, which depends on what the cache has.
+BEFORE = """
+import sys
+for name in [name for name in sys.modules if name.partition(".")[0] == "bntk"]:
+    if name == "bntk._kernels":
+        sys.modules[name].tell_nothing()
+    del sys.modules[name]
+from bntk._kernels import tell_nothing
+tell_nothing()
+%reset -f
+"""
 
 
-def executed(path: Path) -> Any:
-    """The notebook with fresh outputs; raises an error of nbclient when a cell does."""
+def executed(path: Path, kernel: Any = None) -> Any:
+    """The notebook with fresh outputs; raises an error of nbclient when a cell does.
+
+    ``kernel`` is the manager of a kernel that may have run other notebooks; by default, the notebook has its own.
+    """
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(HERE)}}).execute()
+    folder = {"metadata": {"path": str(HERE)}}
+    client = NotebookClient(notebook, km=kernel, timeout=600, kernel_name="python3", resources=folder)
+    if kernel is not None:
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(BEFORE))
+    client.execute()
+    if kernel is not None:
+        del notebook.cells[0]
+        client.kc.stop_channels()
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from processes import answers_of_processes
 
 ANSWERS = """
 import hashlib, warnings
@@ -28,12 +26,6 @@ for classifier in made:
 """
 
 
-def answers(hash_seed: str, threads: str) -> str:
-    env = {**os.environ, "PYTHONHASHSEED": hash_seed, "BNTK_NUM_THREADS": threads}
-    return subprocess.run([sys.executable, "-c", ANSWERS], env=env, check=True, capture_output=True, text=True).stdout
-
-
 def test_nothing_depends_on_the_hash_seed_or_the_threads() -> None:
-    first = answers("0", "1")
-    assert first.count("\n") == 38
-    assert answers("7", "3") == first
+    (answers,) = answers_of_processes(ANSWERS)
+    assert answers.count("\n") == 38

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from processes import run_script
 from scipy import stats
 from sklearn.dummy import DummyClassifier
 
@@ -265,10 +263,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path):
 
     def run(cache: str, out: str, **environment: str) -> tuple[int, str, list[str]]:
         log.unlink(missing_ok=True)
-        done = subprocess.run(
-            [sys.executable, str(script), cache, out], cwd=tmp_path, capture_output=True, text=True,
-            env={**os.environ, **environment},
-        )  # fmt: skip
+        done = run_script(script, cache, out, cwd=tmp_path, env=environment)
         return done.returncode, done.stdout.strip(), log.read_text().splitlines()
 
     code, out, whole = run("undisturbed", "expected.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import warnings
 from pathlib import Path
@@ -24,6 +25,13 @@ SUFFIXES = [".json", ".xmlbif", ".bifxml", ".xml", ".net", ".xdsl"]
 REPOSITORY = sorted((SHARED / "data/networks").glob("*.bif.gz"))
 
 
+@functools.lru_cache(maxsize=1)  # for the formats, which are tried one after the other
+def from_repository(path):
+    if path is None:
+        pytest.skip("../shared/data/networks is not here")
+    return bntk.load(path)
+
+
 def short(module):
     return module.__name__.rpartition(".")[2]
 
@@ -41,17 +49,13 @@ def renamed(network, names, states):
 @pytest.mark.parametrize("module", NAMED, ids=short)
 @pytest.mark.parametrize("path", REPOSITORY or [None], ids=lambda p: p.name if p else "absent")
 def test_every_network_of_the_repository_survives(module, path):
-    if path is None:
-        pytest.skip("../shared/data/networks is not here")
-    network = bntk.load(path)
+    network = from_repository(path)
     assert module.parse(module.dump(network)) == network
 
 
 @pytest.mark.parametrize("path", REPOSITORY or [None], ids=lambda p: p.name if p else "absent")
 def test_uai_keeps_the_structure_and_the_numbers(path):
-    if path is None:
-        pytest.skip("../shared/data/networks is not here")
-    network = bntk.load(path)
+    network = from_repository(path)
     again = uai.parse(uai.dump(network))
     assert again.dag.parent_indices == network.dag.parent_indices
     assert all(np.array_equal(a.values, b.values) for a, b in zip(again.cpts, network.cpts, strict=True))

@@ -9,7 +9,7 @@ from bntk.errors import TooLargeError
 from bntk.io import FORMATS, sizes
 
 
-def large(n_states=60):
+def large(n_states=45):
     names = ["a", "b", "wide"]
     variables = [bntk.Variable(name, range(n_states)) for name in names]
     numbers = np.random.default_rng(0).dirichlet(np.ones(n_states), size=(n_states, n_states))
@@ -57,7 +57,7 @@ def test_a_text_that_turns_out_too_long_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize("classifier", [bntk.TAN(), bntk.AODE(), bntk.NaiveBayes(numeric="kde")], ids=repr)
 def test_a_large_classifier_needs_force(classifier, tmp_path, monkeypatch):
     monkeypatch.setattr(sizes, "LARGEST", 100_000)
-    generator, n = np.random.default_rng(0), 60_000
+    generator, n = np.random.default_rng(0), 10_000
     if classifier.numeric == "kde":
         X = pd.DataFrame({"number": generator.normal(size=n)})
     else:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import run_python
 
 from bntk import _kernels
 from bntk._kernels import MOST_STEPS, compiling_all, njit
@@ -43,11 +43,11 @@ print(*sorted(set(watch.names)))
 """
 
 
-def compiled_by(code: str, cache: Path | None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def compiled_by(code: str, cache: Path | None = None) -> list[str]:
     """The kernels that a new process compiles."""
-    if cache is not None:
-        monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
-    done = subprocess.run([sys.executable, "-c", WATCH + code + REPORT], capture_output=True, text=True, check=True)
+    place = "" if cache is None else f"import numba; numba.config.CACHE_DIR = {str(cache)!r}\n"
+    done = run_python(place + WATCH + code + REPORT)
+    assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
 
@@ -66,11 +66,11 @@ def compiled_by(code: str, cache: Path | None, monkeypatch: pytest.MonkeyPatch) 
         "bntk.learn(rows, search='hc')",
     ],
 )
-def test_small_data_compile_nothing(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compiled_by(code, tmp_path, monkeypatch) == []
+def test_small_data_compile_nothing(code: str, tmp_path: Path) -> None:
+    assert compiled_by(code, tmp_path) == []
 
 
-def test_after_warming_up_first_calls_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_warming_up_first_calls_compile_nothing() -> None:
     done = warm_up()
     assert done.seconds > 0
     code = """
@@ -85,7 +85,7 @@ with compiling_all():
     bntk.TAN(criterion="loo").fit(X, y)
     bntk.TAN().fit(numbers, kinds).predict(numbers)
 """
-    assert compiled_by(code, None, monkeypatch) == []
+    assert compiled_by(code) == []
 
 
 def test_warm_up_command(capsys: pytest.CaptureFixture[str]) -> None:

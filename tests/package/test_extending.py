@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import run_python
 
 import bntk
 
@@ -77,4 +78,5 @@ def test_they_are_public_names_of_the_package(extended):
         " 'PolytreeBayes' in bntk.__all__, 'Priced' in bntk.scores.__all__, 'scores.Priced' in kinds(),"
         " 'PolytreeBayes' in classifier_classes(), 'n_jobs : int' in bntk.PolytreeBayes.__doc__)"
     )
-    assert run(extended, "-c", code).split() == ["pan", "4.0", "4.0"] + ["True"] * 5
+    done = run_python(code, cwd=extended)
+    assert done.stdout.split() == ["pan", "4.0", "4.0"] + ["True"] * 5

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import run_script
 
 
 @pytest.fixture(scope="module")
 def parts() -> dict[str, str]:
     """What each of the users sees; in a process of its own, since pytest records all warnings."""
-    script = Path(__file__).with_name("first_hour.py")
-    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    ended = run_script(Path(__file__).with_name("first_hour.py"))
     assert ended.returncode == 0, ended.stderr
     head, *users = ended.stdout.split("\n===== ")
     return {"table": head} | {text.partition("\n")[0]: text for text in users}

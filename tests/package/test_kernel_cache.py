@@ -275,9 +275,10 @@ def test_processes_at_once(folder: Path) -> None:
 def test_every_kernel_has_this_decorator() -> None:
     package = Path(bntk.__file__).parent
     for file in package.rglob("*.py"):
-        if file.name == "_kernels.py":
+        text = file.read_text(encoding="utf-8")
+        if file.name == "_kernels.py" or "numba" not in text:
             continue
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ImportFrom) and node.module == "numba":
                 raise AssertionError(f"{file} imports {[alias.name for alias in node.names]} from numba")
             if isinstance(node, ast.Import) and any(alias.name == "numba" for alias in node.names):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import run_python
 
 import bntk
 from bntk import _memory
@@ -183,7 +182,7 @@ PROGRAM = """
     import bntk
     from bntk.errors import TooLargeError
     asia = bntk.datasets.asia()
-    wide = bntk.datasets.random_network(40, treewidth=21, seed=1)
+    wide = bntk.datasets.random_network(32, treewidth=20, seed=1)
     asia.marginals(), asia.sample(10), asia.posterior(asia.sample(3), "lung")
     small = bntk.datasets.random_network(30, treewidth=10, seed=1)
     small.marginals(), small.mpe()
@@ -216,5 +215,5 @@ def test_limits_of_the_process(name, place):
     """Under a limit of 300 MiB more than is in use, everything larger is refused in our words, and all else works."""
     pytest.importorskip("resource")
     program = textwrap.dedent(PROGRAM).format(name=name, place=place)
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    found = run_python(program)
     assert found.stdout == "done\n", found.stderr

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -23,19 +26,30 @@ def tool() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="module")
+def kernel(tool: ModuleType) -> Iterator[Any]:
+    """One kernel for all: what others' packages take to be imported would be most of the time of some notebooks."""
+    from jupyter_client.manager import AsyncKernelManager
+
+    manager = AsyncKernelManager(kernel_name="python3")
+    yield manager
+    if manager.has_kernel:
+        asyncio.run(manager.shutdown_kernel(now=True))
+
+
 def test_all_eight_are_there():
     assert [path.name[0] for path in NOTEBOOKS] == list("12345678")
 
 
 @pytest.mark.filterwarnings("ignore")  # of the kernel's own machinery; what a cell warns of is in its output
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_shows_what_is_stored(path, tool):
+def test_a_notebook_shows_what_is_stored(path, tool, kernel):
     import nbformat
 
     stored = nbformat.read(path, as_version=4)
     for cell, fresh, kept in zip(
         (cell for cell in stored.cells if cell.cell_type == "code"),
-        tool.texts(tool.executed(path)),
+        tool.texts(tool.executed(path, kernel)),
         tool.texts(stored),
         strict=True,
     ):

@@ -1,14 +1,13 @@
 """A warning is shown once for each cause and line of the program; a new cause is shown; who asks for all gets all."""
 
 import re
-import subprocess
-import sys
 import textwrap
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from processes import run_python
 
 import bntk
 from bntk._warnings import causes_of
@@ -30,7 +29,7 @@ y = generator.random(n) < 0.5
 def shown(lines):
     """The warnings that a script prints, without the lines that they are about."""
     script = TABLE + textwrap.dedent(lines)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = run_python(script)
     assert done.returncode == 0, done.stderr
     return re.findall(r"(\w+Warning): (.*)", done.stderr)
 

@@ -1,6 +1,5 @@
 """What shows itself in a notebook: pictures and tables, safe for any name, and never an error."""
 
-import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -11,6 +10,7 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import run_python
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -94,11 +94,8 @@ def test_reprs_open_no_figure():
 
 
 def test_a_picture_for_a_notebook_needs_no_matplotlib():
-    import subprocess
-
     code = "import sys, bntk; assert bntk.datasets.asia()._repr_svg_(); print('matplotlib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert run_python(code).stdout.strip() == "False"
 
 
 # ---- distributions ---------------------------------------------------------------------------------------------------
