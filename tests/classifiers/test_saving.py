@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from cases import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -460,7 +461,7 @@ def test_any_change_of_a_file_is_refused_or_harmless(classifier):
     document = json.loads(dump(one))
 
     @given(mutations(document))
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(max_examples=examples(20, 60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     def check(tree):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that do not sum to one, of names that are not there any more
