@@ -4,12 +4,13 @@ import gc
 from collections.abc import Generator, Iterator
 
 import pytest
+from cases import examples
 from hypothesis import settings
 
 from bntk._kernels import compiling_all
 
 # The first call of a kernel compiles it, and the machine may be busy: a slow example says nothing.
-settings.register_profile("bntk", deadline=None)
+settings.register_profile("bntk", deadline=None, max_examples=examples(40, 100))
 settings.load_profile("bntk")
 
 

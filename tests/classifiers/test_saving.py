@@ -6,6 +6,7 @@ import contextlib
 import copy
 import json
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ from bntk.errors import BntkWarning, DataError, ParseError
 PUBLIC = sorted({*classifiers.__all__} - {"BayesClassifier", "NetworkClassifier"})
 
 
+@cache
 def rows(n: int = 150) -> pd.DataFrame:
     """States of several kinds, a column of numbers, missing cells, and three classes."""
     generator = np.random.default_rng(7)
