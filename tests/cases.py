@@ -1,4 +1,4 @@
-"""How many cases a test runs where thousands could be run: a sample, or all of them in ``python -m benchmarks.all_cases``."""
+"""How many cases a test runs where very many can be run: a sample, or all in ``python -m benchmarks.all_cases``."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def examples(few: int, many: int) -> int:
 
 
 def every(step: int, cases: range, start: int = 0) -> range:
-    """Every so many cases, beginning at another one for another start, so that together all are there; or all of them."""
+    """One in so many cases, others for another start, so that together all of them are run; or all cases."""
     return cases if ALL else cases[start % step :: step]
