@@ -334,7 +334,7 @@ def test_one_step_of_each_density_is_the_weighted_estimate() -> None:
 
 
 def test_threads_and_runs_change_nothing() -> None:
-    X, _, shown = mixture(3000, 0.02)
+    X, _, shown = mixture(2100, 0.02)  # three pieces of rows
     X["number"] = np.random.default_rng(0).normal(size=len(X)) + (X["f0"] == "low")
     for model in (bntk.TAN(), bntk.TAN(numeric="gaussian"), bntk.NaiveBayes(n_classes=3, numeric="gaussian")):
         y = None if model.n_classes else shown
