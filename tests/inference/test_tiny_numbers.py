@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import examples
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ from bntk.inference.rows import log_joint_rows, log_probability_rows, posterior_
 from bntk.learning.em import IncompleteRows
 from bntk.learning.priors import as_prior
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=examples(20, 40), deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 leasts = st.sampled_from([1e-300, 1e-120, 1e-60])
 
@@ -215,7 +216,7 @@ def test_three_features_of_a_tiny_probability(engine: Any) -> None:
 @pytest.mark.parametrize("entry", [0.3, 1e-20, 1e-300, 5e-324])
 def test_thousands_of_findings(entry: float) -> None:
     """Each half of the findings speaks for one of two states, and one more finding for the first."""
-    n = 2000
+    n = 1000
     target = bntk.Variable("c", ["s0", "s1", "never"])
     features = [bntk.Variable(f"f{i}", ["s0", "s1"]) for i in range(n + 1)]
     this = [[entry, 1 - entry], [2 * entry, 1 - 2 * entry], [0.0, 1.0]]
@@ -266,7 +267,7 @@ def test_likelihoods_whose_ratio_is_beyond_floats(engine: Any) -> None:
 @pytest.mark.parametrize("least", [1e-3, 1e-300])
 def test_small_differences_after_thousands_of_findings(least: float) -> None:
     """The states of the class differ by a percent in each feature, whose probabilities are tiny in both."""
-    rng, n = np.random.default_rng(1), 2000
+    rng, n = np.random.default_rng(1), 1000
     entries = 0.4 * least ** rng.random(n)
     others = entries * np.exp(0.01 * rng.normal(size=n))
     target = bntk.Variable("c", ["s0", "s1"])

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learning.predictive_reference import random_table, structures
@@ -31,11 +32,17 @@ from bntk.learning.scores import CEN, CV, IM, LC, LOO, MAE, MCC, MI, Accuracy, m
 EXACT = [replace(rule, missing="exact") for rule in RULES]
 
 
+LAST = []  # what a network was fitted to, and the network: the same for all rows of a fold
+
+
 def queried_posterior(dag, table, train, i, target, alpha, weights):
     """p(class | observed cells of row i) by exact inference in a network that is fitted to the training rows."""
-    rest = table.take(np.array(train, dtype=int))
-    network = bntk.fit(dag, rest, prior=bntk.priors.Dirichlet(alpha), weights=weights[train], missing="available")
-    return network.posterior(table.take([i]), target).to_numpy()[0]
+    key = dag, [*train], alpha, weights[train].tolist()
+    if not LAST or LAST[0] is not table or LAST[1] != key:
+        rest = table.take(np.array(train, dtype=int))
+        prior = bntk.priors.Dirichlet(alpha)
+        LAST[:] = [table, key, bntk.fit(dag, rest, prior=prior, weights=weights[train], missing="available")]
+    return LAST[2].posterior(table.take([i]), target).to_numpy()[0]
 
 
 def exact_score(rule, dag, table, weights=None):
@@ -56,7 +63,7 @@ def test_scores_equal_networks_that_are_fitted_without_the_rows(rule, weighted, 
     assert scores.score(dag, TableCounter(table, weights), rule) == pytest.approx(expected, rel=0, abs=1e-10)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(30, 60))
 @given(
     st.integers(0, 1000),
     dags(min_nodes=5, max_nodes=5),
@@ -150,7 +157,7 @@ def test_exact_scores_rank_structures_as_refitting_does_where_the_approximation_
 # ---- moves and changes -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(20, 40))
 @given(st.data(), st.sampled_from(EXACT), st.booleans(), st.booleans())
 def test_moves_lead_to_what_they_promise(data, rule, weighted, arcs_count):
     table = random_table(5, CARDS, len(FOLDS), missing=0.2)

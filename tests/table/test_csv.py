@@ -9,6 +9,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from cases import examples
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +46,7 @@ nasty = st.text(st.sampled_from('ab,";\n\r \t|é\x00€012345678'), max_size=12)
     st.sampled_from(",;\t|"),
 )
 @example([["a\r", "b"]], "\n", csv.QUOTE_ALL, ",")
-@settings(max_examples=300)
+@settings(max_examples=examples(100, 300))
 def test_what_the_csv_module_writes_reads_back(folder, rows, end, quoting, sep):
     # Before "\n", some versions of the module leave a carriage return without quotes, as if it ended the line.
     assume(end == "\r\n" or quoting == csv.QUOTE_ALL or not any("\r" in cell for row in rows for cell in row))
@@ -65,7 +66,7 @@ plain = st.text(st.sampled_from('ab,"\n é€0123456789'), max_size=10).filter(l
 
 
 @given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(plain, min_size=n, max_size=n), min_size=1, max_size=9)))
-@settings(max_examples=150)
+@settings(max_examples=examples(60, 150))
 def test_what_pandas_writes_reads_back_as_pandas_reads_it(folder, rows):
     frame = pd.DataFrame(rows, columns=[f"c{i}" for i in range(len(rows[0]))])
     path = folder / "pandas.csv"
@@ -80,7 +81,7 @@ def test_what_pandas_writes_reads_back_as_pandas_reads_it(folder, rows):
 
 
 @given(st.lists(st.tuples(nasty, nasty), min_size=1, max_size=40), st.integers(1, 64), st.integers(1, 3))
-@settings(max_examples=150)
+@settings(max_examples=examples(60, 150))
 def test_neither_threads_nor_spans_change_the_result(folder, rows, span, threads):
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([("a", "b"), *rows])

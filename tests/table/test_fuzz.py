@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from cases import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,7 +55,7 @@ def test_any_bytes(tmp_path, name, span, monkeypatch):
             lambda tail: header + tail, st.text(st.sampled_from("ab,\"\n\r '{}?0\\"), max_size=40).map(str.encode)
         )
     )
-    @settings(max_examples=400)
+    @settings(max_examples=examples(100, 400))
     def check(data):
         assert isinstance(read_or_refused(tmp_path / name, data), (Table, BntkError, ColumnWarning))
 

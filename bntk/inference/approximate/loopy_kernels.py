@@ -284,10 +284,13 @@ def _messages_by_logs(graph, f, table, row, maximise, b):
     scale = -np.inf
     for a in range(n_axes - 1, -1, -1):
         card = graph.cards[graph.edge_variable[first + a]]
+        # State by state: to write an array into another, numba would compile its error messages.
         if not maximise:
-            b.new[a, :card] += np.log(b.new_value[a, :card])
+            for s in range(card):
+                b.new[a, s] += np.log(b.new_value[a, s])
         scale = _normalise(b.new[a], 0, card)
-        b.new_value[a, :card] = np.exp(b.new[a, :card])
+        for s in range(card):
+            b.new_value[a, s] = np.exp(b.new[a, s])
     return scale
 
 
@@ -479,7 +482,8 @@ def _bethe(graph, tables, row, likelihood, b):
         first = graph.edge_start[f]
         for edge in range(first, graph.edge_start[f + 1]):
             log_z += _send_from_belief(graph, edge, likelihood, b.log_sum[graph.edge_variable[edge]], b)
-        log_z += _factor_messages(graph, f, tables, row, False, b)
+        summing = np.bool_(False)  # no constant, for which what is called would be compiled once more
+        log_z += _factor_messages(graph, f, tables, row, summing, b)
         for s in range(graph.cards[graph.edge_variable[first]]):  # the sum over the first axis closes that over all
             b.new[0, s] += b.to_factor[graph.message_start[first] + s]
         log_z += _normalise(b.new[0], 0, graph.cards[graph.edge_variable[first]])
@@ -521,4 +525,5 @@ def run(
                 change, total = -1.0, -np.inf
                 b.belief[:] = -np.inf
             rounds[row, j], changes[row, j], log_z[row, j] = count, change, total
-            beliefs[row, j] = b.belief
+            for i in range(b.belief.size):
+                beliefs[row, j, i] = b.belief[i]

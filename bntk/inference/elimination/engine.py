@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._arrays import read_only
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.inference import choose
 from bntk.inference.elimination.flat import FlatFamilies, flat_tables, lines_of, network_families, strides_of
@@ -64,7 +65,7 @@ def second_budget(n_left: int, tree_cost: Callable[[], int], n_variables: int) -
 def _scores(network: BayesianNetwork, codes: Codes, target: int | None, budget: int, normalise: bool) -> Answer:
     from bntk.inference.elimination.elimination_kernels import BLOCK, look_up_rows, score_rows
 
-    codes = _read_only(codes)
+    codes = read_only(codes)
     families = families_of(network)
     lookups, supports = _tables_of(network, target, all_families=not normalise)
     width = 1 if target is None else network.cpts[target].child.n_states
@@ -113,10 +114,10 @@ class ExpectedCounts:
 
     def __init__(self, families: Families, codes: Codes, weights: Floats, budget: int) -> None:
         self._families, self._budget = families, budget
-        self._codes, self._weights = _read_only(codes), weights
+        self._codes, self._weights = read_only(codes), weights
         self.too_large = self.count(np.ones(families.tables.size)).left
         kept = ~self.too_large
-        self._codes, self._weights = _read_only(codes[:, kept]), weights[kept]
+        self._codes, self._weights = read_only(codes[:, kept]), weights[kept]
 
     def with_weights(self, weights: Floats) -> ExpectedCounts:
         """The same rows with other weights, one for each row that was given."""
@@ -303,13 +304,6 @@ def _lowest(families: Families) -> Floats:
 def _room(cards: NDArray[np.int32], width: int, budget: int) -> int:
     """Entries that the tables made for a component may have; one variable with the target always fits."""
     return max(budget // 2, width * int(cards.max(initial=1)))
-
-
-def _read_only(codes: Codes) -> Codes:
-    """The codes as the kernels take them; to numba, an array that may be written to is another type."""
-    view = np.ascontiguousarray(codes).view()
-    view.flags.writeable = False
-    return view
 
 
 def _joined(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -9,6 +9,7 @@ from itertools import accumulate, chain
 
 import numpy as np
 
+from bntk._arrays import read_only
 from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.data.table import Table
 from bntk.errors import TooLargeError
@@ -89,6 +90,7 @@ def count_block(plan: FamilyPlan, table: Table, weights: np.ndarray | None, thre
     """
     total, n_families = int(plan.offsets[-1]), len(plan.shapes)
     dtype = np.int64 if weights is None else np.float64
+    weights = None if weights is None else read_only(weights)
     n_spans = min(MOST_SPANS, max(1, table.n_rows // max(kernels.STRETCH, 8 * total)))
     rows = spans(table.n_rows, n_spans, kernels.BLOCK)
     private = np.zeros((max(1, len(rows)), total), dtype)

@@ -166,7 +166,7 @@ class ExactTerms(Terms):
             table = Table.from_codes(self._codes[:, learned_from], variables)
             counter = TableCounter(table, self.rows.weights[learned_from])
             network = fit(dag, counter, self.rows.alpha, missing="available")
-            out[:, rows] = log_joint_rows(network, self._codes[:, rows], self.rows.target).T
+            out[:, rows] = log_joint_rows(network, self.rows.codes[:, rows], self.rows.target).T
             for node in range(len(variables)):
                 out[:, rows] -= self._complete_part(network, node, rows)
 
