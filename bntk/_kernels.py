@@ -48,6 +48,7 @@ __all__ = [
     "cache_folder",
     "compiling_all",
     "interpreted",
+    "lgamma",
     "njit",
     "part",
     "tell_nothing",
@@ -119,6 +120,8 @@ def _log_gamma() -> Any:
 
 
 _LGAMMA = _log_gamma()
+#: What stands for ``math.lgamma`` in compiled code, for functions that do its work.
+lgamma = _LGAMMA or math.lgamma
 #: Whether little work may be done without the compiler.
 _light = _LGAMMA is not None
 
@@ -228,7 +231,7 @@ class _ScalarMath:
         """The logarithm; of zero it is minus infinity."""
         return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
-    lgamma = staticmethod(_LGAMMA or math.lgamma)
+    lgamma = staticmethod(lgamma)
 
     @staticmethod
     def exp(x: float) -> float:
@@ -551,8 +554,10 @@ def cache_folder() -> str:
     return str(numba.config.CACHE_DIR or Path(__file__).parent)
 
 
-#: The decorator of functions that only kernels call.
-part = njit(nogil=True, no_cpython_wrapper=True)
+def part(function: Callable[..., Any] | None = None, *, plain: Any = None) -> Any:
+    """The decorator of functions that only kernels call; ``plain`` as for :func:`njit`."""
+    decorate = njit(nogil=True, no_cpython_wrapper=True, plain=plain)
+    return decorate if function is None else decorate(function)
 
 
 def _note(verb: str, folder: object, error: Exception) -> None:

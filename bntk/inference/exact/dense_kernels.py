@@ -152,7 +152,7 @@ def bring_copies(data, n_reads, n, n_open, first, columns, room_at, w):
         w.at[t] = room_at
         w.depth[t] = n_open - 1
         if t < n_reads:
-            _copy(data, t, n_open, first, columns, False, w)
+            _copy(data, t, n_open, first, columns, w.home[t] < 0, w)
         else:
             for i in range(room_at, room_at + size):
                 data[i] = 0.0
@@ -163,8 +163,9 @@ def bring_copies(data, n_reads, n, n_open, first, columns, room_at, w):
 def take_home(data, n_reads, n, n_open, first, columns, w):
     """Add the copies of the tables written to the tables themselves."""
     for t in range(n_reads, n):
-        if w.home[t] >= 0:
-            _copy(data, t, n_open, first, columns, True, w)
+        back = w.home[t] >= 0
+        if back:
+            _copy(data, t, n_open, first, columns, back, w)
 
 
 @njit(**INNER)

@@ -270,6 +270,13 @@ def _send_down(data, up, down, size, low_down, r):
 
 
 @njit(**INNER)
+def _copy(numbers, to):
+    """Copy the numbers of all lanes; by a slice, the compiler would take a second for it."""
+    for lane in range(LANES):
+        to[lane] = numbers[lane]
+
+
+@njit(**INNER)
 def run_lanes(codes, first, end, passes, outward, maximise, work):
     """Both passes (or with ``outward`` false the one to the root) for one block of rows; logs are left in ``work``.
 
@@ -298,7 +305,7 @@ def run_lanes(codes, first, end, passes, outward, maximise, work):
     for k in range(n_cliques):
         visit_lanes(data, chosen, distributing, k, active, used, weights, maximise)
         _set_floor(messages, k, floors, r)
-        r.floors[k] = r.floor
+        _copy(r.floor, r.floors[k])
         for i in range(messages.child_start[k], messages.child_start[k + 1]):
             child = messages.children[i]
             _send_down(data, messages.up[child], messages.down[child], messages.sizes[child], r.low_down[child], r)
@@ -321,7 +328,7 @@ def run_block(codes, begin, end, passes, outward, maximise, tables, out, log_z, 
         for k in range(tables.shape[0]):
             place, size, column = tables[k, 0], tables[k, 1], tables[k, 2]
             if outward:
-                r.floor[:] = r.floors[tables[k, 3]]
+                _copy(r.floors[tables[k, 3]], r.floor)
                 _note_losses(data, place, size, r)
             _write_table(data, place, size, min(LANES, end - first), first, column, out)
         for lane in range(min(LANES, end - first)):

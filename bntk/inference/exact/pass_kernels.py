@@ -230,7 +230,7 @@ def read_tables(data, places, sources, cards, observed, ranges, out):
     lengths, steps = np.empty(most_axes, np.int64), np.empty(most_axes, np.int64)
     counters = np.zeros(most_axes, np.int64)
     for k in range(sources.first.size):
-        begin, end, n, is_open = sources.starts[k], sources.starts[k + 1], 0, False
+        begin, end, n, is_open = sources.starts[k], sources.starts[k + 1], np.int64(0), False
         at = begin
         for a in range(sources.axis_start[k], sources.axis_start[k + 1]):
             v, step = sources.axes[a], sources.steps[a]
@@ -295,7 +295,8 @@ def run_rows(observed, passes, sources, fixed, tables, floors, cards, out, log_z
     in ``tables``. Without visits outwards only the message up from the root is read. Impossible rows get NaN and -inf,
     rows whose numbers are too small to tell a log of NaN.
     """
-    n, zero = passes[2].up.size, fixed - fixed  # not the literal: the compiler would make a version for that alone
+    # Not literals: the compiler would make a version for these alone.
+    n, zero, maximise = passes[2].up.size, fixed - fixed, fixed < 0
     n_passes = 2 if passes[1].n_reads.size else 1
     soft, ranges, nothing_chosen = np.zeros(cards.size, np.bool_), np.ones((4, n)), np.zeros(1, np.int64)
     shifts = np.zeros(max(passes[0].offsets.size, passes[1].offsets.size) + 1, np.int64)
@@ -306,7 +307,8 @@ def run_rows(observed, passes, sources, fixed, tables, floors, cards, out, log_z
         end = places[-1]
         if data.size < end + room:
             data = np.empty(end + room)
-            data[: tables.size] = tables
+            for i in range(tables.size):  # not by a slice, for which the compiler takes a second
+                data[i] = tables[i]
         data[fixed:end] = 0.0
         found = POSSIBLE
         ranges[FLOOR] = floors
@@ -314,7 +316,7 @@ def run_rows(observed, passes, sources, fixed, tables, floors, cards, out, log_z
             visits, spare = inward if phase == INWARD else outward, (end, end + room)
             if found == POSSIBLE:
                 found = run_pass(
-                    data, nothing_chosen, visits, messages, (zero, n, phase), state, spare, shifts, ranges, False
+                    data, nothing_chosen, visits, messages, (zero, n, phase), state, spare, shifts, ranges, maximise
                 )
         if found == POSSIBLE:
             root = data[messages.up[0] : messages.up[0] + messages.sizes[0]]

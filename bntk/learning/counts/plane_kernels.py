@@ -225,7 +225,24 @@ def split_plane(rows, source, flat, plane, target, n_words):
         rows[target + step] = rows[source + step] & flat[plane + step]
 
 
-@part
+def count_extensions_plainly(planes, first_planes, cards, widths, base, others, begins, out, totals):
+    """:func:`count_extensions` by numpy."""
+    rows = np.full((1, planes.shape[1]), np.uint64(0xFFFFFFFFFFFFFFFF))
+    for v in base.tolist():
+        own = planes[first_planes[v] : first_planes[v] + cards[v]]
+        rows = (rows[:, None] & own).reshape(-1, planes.shape[1])
+    ones = np.unpackbits(rows.view(np.uint8), axis=1).sum(axis=1, dtype=np.int64)
+    totals += ones
+    for f, v in enumerate(others.tolist()):
+        own = planes[first_planes[v] : first_planes[v] + widths[v]]
+        table = out[begins[f] : begins[f + 1]].reshape(totals.size, cards[v])
+        common = np.unpackbits((rows[:, None] & own).view(np.uint8), axis=2).sum(axis=2, dtype=np.int64)
+        table[:, : widths[v]] += common
+        if widths[v] < cards[v]:
+            table[:, widths[v]] += ones - common.sum(axis=1)
+
+
+@part(plain=count_extensions_plainly)
 def count_extensions(planes, first_planes, cards, widths, base, others, begins, out, totals):
     """The table of the variables ``base``, and those of ``(*base, x)`` for each of some other variables x.
 

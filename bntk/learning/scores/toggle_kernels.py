@@ -39,7 +39,7 @@ def choose_others(cards, widths, most, base, slots, wanted, values):
     return others[:n_others], begins[: n_others + 1]
 
 
-@njit(cache=True, nogil=True, steps=lambda planes, first, cards, *rest: 6 * cards.size * (8 + planes.shape[1]))
+@njit(cache=True, nogil=True, steps=lambda planes, first, cards, *rest: cards.size * (10 + planes.shape[1] / 4))
 def score_toggles(
     planes, first_planes, cards, widths, most, base, wanted, formula, spread, alpha, penalty, average, n, values
 ):  # fmt: skip
