@@ -27,7 +27,8 @@ def fewest_crossings(layers: Layers, links: Sequence[tuple[int, int]], patience:
         below[a].append(b)
         above[b].append(a)
     best, least = [list(layer) for layer in layers], _cost(layers, below)
-    for start in (layers, _by_depth_first_search(layers, above, below)):
+    turned = [layer[::-1] for layer in layers]
+    for start in (layers, *(_by_depth_first_search(each, above, below) for each in (layers, turned))):
         current, since = [list(layer) for layer in start], 0
         cost = _cost(current, below)
         if cost[0] < least[0]:
