@@ -86,14 +86,20 @@ class ConditionedNetwork:
             del unknown[names[v]]
         report = self.report(answer, [*unknown.values()])
         if not isinstance(answer, APPROXIMATIONS):
-            make, read = Distribution._trusted, answer.marginal
-            if not isinstance(answer, AllSummedOut):
-                read = partial(_read_only, read)
+            make = Distribution._trusted
+            if isinstance(answer, AllSummedOut):
+                children, values, spans = questions_of(self.network).children, answer.values, answer.spans
+
+                def build(v: int) -> Distribution:
+                    return make(children[v], values[spans[v]], text)
+
+            else:
+                read = partial(_read_only, answer.marginal)
                 for v in [*unknown.values()][:1]:
                     read(v)  # which computes all of them; what is left is to label them
 
-            def build(v: int) -> Distribution:
-                return make((cpts[v].child,), read(v), text, "exact")
+                def build(v: int) -> Distribution:
+                    return make((cpts[v].child,), read(v), text)
 
             return Marginals(unknown, answer.log_z, "exact", report, build=build)
         found = {name: Distribution([cpts[v].child], answer.marginal(v), text) for name, v in unknown.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from html import escape
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _BAR = 20  # characters of the bar of a probability of one
 _MOST_ROWS = 16  # rows of a table that are printed
+
+
+_new = object.__new__
 
 
 class Distribution:
@@ -68,11 +71,16 @@ class Distribution:
             raise DataError(f"{self.heading}: the values have shape {self.values.shape}, expected {expected}")
         self.values.setflags(write=False)
 
-    @classmethod
-    def _trusted(cls, variables: tuple[Variable, ...], values: NDArray[np.float64], given: str, report: str) -> Self:
+    @staticmethod
+    def _trusted(
+        variables: tuple[Variable, ...], values: NDArray[np.float64], given: str, report: str = "exact"
+    ) -> Distribution:
         """A distribution of values that have the right shape and are read-only."""
-        made = cls.__new__(cls)
-        made.variables, made.values, made.given, made.report = variables, values, given, report
+        made = _new(Distribution)
+        made.variables = variables
+        made.values = values
+        made.given = given
+        made.report = report
         return made
 
     @property

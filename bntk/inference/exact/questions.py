@@ -67,6 +67,7 @@ class Questions:
     def __init__(self, network: BayesianNetwork) -> None:
         flat, children = network_families(network), network.dag.child_indices
         self.names, self.cards = network.names, flat.cards.tolist()
+        self.children = [(cpt.child,) for cpt in network.cpts]
         self._places = [*accumulate(self.cards, initial=0)]
         self._spans = [slice(*span) for span in pairwise(self._places)]
         self._single = np.where(flat.cards == 1, 0, -1)  # a variable with one state is as good as observed
