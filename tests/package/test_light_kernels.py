@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -123,7 +125,27 @@ def drawn_evenly(network: bntk.BayesianNetwork) -> bntk.Table:
     return bntk.Table.from_codes(codes, network.variables)
 
 
+def read_text(text: str) -> list[Any]:
+    """The codes and states of a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.csv"
+        path.write_text(text, encoding="utf-8")
+        table = bntk.read_table(path)
+    return [table.codes, *(np.array(variable.states, dtype=object) for variable in table.variables)]
+
+
+def some_text(end: str) -> str:
+    """Fields short and long, quoted and not, with doubled quotes, missing ones and many different ones."""
+    rng = np.random.default_rng(0)
+    fields = ["a", "bcdefgh", "a longer text, quoted", 'with "quotes" in it', "", "ü", "x" * 40, "12.5"]
+    quoted = [f'"{field.replace(chr(34), chr(34) * 2)}"' if {*',"'} & {*field} else field for field in fields]
+    rows = [[*rng.choice(quoted, 3), f"label {i % 90}", f"{i % 7}"] for i in range(300)]
+    return end.join([",".join(row) for row in [["first", "second", "third", "fourth", "fifth"], *rows]])
+
+
 WORK: dict[str, Callable[[], Any]] = {
+    "code_fields": lambda: [*read_text(some_text("\n")), *read_text(some_text("\r\n"))],
+    "translate": lambda: read_text(some_text("\n") + "\n"),
     "run_logs": lambda: [nearly_certain().impute(drawn_evenly(nearly_certain()), how).codes for how in ("mode", "mpe")],
     "bind": lambda: explained(bntk.datasets.random_network(40, max_parents=3, seed=1)),
     "run_pass": lambda: explained(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
