@@ -81,7 +81,7 @@ class ConditionedNetwork:
         """The posterior of every unobserved variable."""
         answer = self.posteriors()
         cpts, names, text = self.network.cpts, self.network.names, self.findings.text
-        unknown = dict(zip(names, range(len(names)), strict=True))
+        unknown = self.network.dag._positions.copy()
         for v in self.findings.observed:
             del unknown[names[v]]
         report = self.report(answer, [*unknown.values()])
