@@ -294,9 +294,9 @@ class Marginals(Mapping[str, Distribution]):
         build: Callable[[int], Distribution] | None = None,
     ) -> None:
         # A number stands for a distribution that is built from it when it is looked at.
-        self._distributions, self._build = dict(distributions), build
+        self._distributions, self._build = {**distributions}, build
         self.log_probability, self.engine, self.report = log_probability, engine, report
-        self.settings, self.standard_errors, self.converged = dict(settings or {}), standard_errors, converged
+        self.settings, self.standard_errors, self.converged = {**(settings or {})}, standard_errors, converged
 
     def __getitem__(self, name: str) -> Distribution:
         found = self._distributions.get(name) if isinstance(name, str) else None

@@ -72,6 +72,7 @@ class Questions:
         self._places = [*accumulate(self.cards, initial=0)]
         self._spans = [slice(*span) for span in pairwise(self._places)]
         self._single = np.where(flat.cards == 1, 0, -1)  # a variable with one state is as good as observed
+        self._any_single = bool((flat.cards == 1).any())
         self._whole: tuple[int, float, Ints] | None = None
         self._posteriors: PosteriorProgram | None = None
         self._room = 5 * flat.cards.size + 2 * flat.members.size
@@ -98,8 +99,9 @@ class Questions:
         """
         from bntk.inference.exact.question_kernels import IMPOSSIBLE, LOST, run_question
 
-        states = np.maximum(evidence.observed, self._single)
-        vectors = _NO_VECTORS
+        states, vectors = evidence.observed, _NO_VECTORS
+        if self._any_single or evidence.vectors:
+            states = np.maximum(states, self._single)
         if evidence.vectors:
             if min(evidence.lowest.values()) == 0.0:
                 return None
@@ -130,7 +132,8 @@ class Questions:
             from bntk.inference.exact.posteriors import PosteriorProgram
 
             self._posteriors = PosteriorProgram(self.cards, self._families, order.tolist(), self._places)
-        if self._posteriors.floor * math.prod(evidence.lowest.values()) < FAINT:
+        floor = self._posteriors.floor
+        if floor < FAINT or (vectors.size and floor * math.prod(evidence.lowest.values()) < FAINT):
             return None
         out = np.empty(self._places[-1] + 1)
         found = run_posteriors(*self._posteriors.arguments, states, vectors, out)
