@@ -415,7 +415,7 @@ def _fitted(conditioned: ConditionedNetwork, wanted: dict[int, Floats], texts: d
         gap = 0.0
         for v, belief in wanted.items():
             present = Findings({**findings.vectors, **vectors}, texts)
-            current = conditioned.with_findings(present).posterior([v]).marginal(v)
+            current = conditioned.with_findings(present).distribution([v]).values
             _refuse_lost_states(network, v, belief, current)
             gap = max(gap, float(np.abs(current - belief).max()))
             with np.errstate(divide="ignore"):
