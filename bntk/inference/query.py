@@ -86,20 +86,16 @@ class ConditionedNetwork:
             del unknown[names[v]]
         report = self.report(answer, [*unknown.values()])
         if not isinstance(answer, APPROXIMATIONS):
-            make = Distribution._trusted
             if isinstance(answer, AllSummedOut):
-                children, values, spans = questions_of(self.network).children, answer.values, answer.spans
-
-                def build(v: int) -> Distribution:
-                    return make(children[v], values[spans[v]], text)
-
+                children = questions_of(self.network).children
+                build = Distribution._builder(children, answer.values, answer.spans, text)
             else:
                 read = partial(_read_only, answer.marginal)
                 for v in [*unknown.values()][:1]:
                     read(v)  # which computes all of them; what is left is to label them
 
                 def build(v: int) -> Distribution:
-                    return make((cpts[v].child,), read(v), text)
+                    return Distribution._trusted((cpts[v].child,), read(v), text)
 
             return Marginals(unknown, answer.log_z, "exact", report, build=build)
         found = {name: Distribution([cpts[v].child], answer.marginal(v), text) for name, v in unknown.items()}
@@ -419,7 +415,7 @@ def _fitted(conditioned: ConditionedNetwork, wanted: dict[int, Floats], texts: d
         gap = 0.0
         for v, belief in wanted.items():
             present = Findings({**findings.vectors, **vectors}, texts)
-            current = conditioned.with_findings(present).posterior([v]).marginal(v)
+            current = conditioned.with_findings(present).distribution([v]).values
             _refuse_lost_states(network, v, belief, current)
             gap = max(gap, float(np.abs(current - belief).max()))
             with np.errstate(divide="ignore"):

@@ -21,9 +21,6 @@ _BAR = 20  # characters of the bar of a probability of one
 _MOST_ROWS = 16  # rows of a table that are printed
 
 
-_new = object.__new__
-
-
 class Distribution:
     """A joint distribution of one or several variables, labelled by their states.
 
@@ -76,12 +73,29 @@ class Distribution:
         variables: tuple[Variable, ...], values: NDArray[np.float64], given: str, report: str = "exact"
     ) -> Distribution:
         """A distribution of values that have the right shape and are read-only."""
-        made = _new(Distribution)
+        made = object.__new__(Distribution)
         made.variables = variables
         made.values = values
         made.given = given
         made.report = report
         return made
+
+    @staticmethod
+    def _builder(
+        variables: Sequence[tuple[Variable]], values: NDArray[np.float64], spans: Sequence[slice], given: str
+    ) -> Callable[[int], Distribution]:
+        """:meth:`_trusted` for the posteriors of many variables, which are parts of one array."""
+        new = object.__new__
+
+        def build(v: int) -> Distribution:
+            made = new(Distribution)
+            made.variables = variables[v]
+            made.values = values[spans[v]]
+            made.given = given
+            made.report = "exact"
+            return made
+
+        return build
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -280,9 +294,9 @@ class Marginals(Mapping[str, Distribution]):
         build: Callable[[int], Distribution] | None = None,
     ) -> None:
         # A number stands for a distribution that is built from it when it is looked at.
-        self._distributions, self._build = dict(distributions), build
+        self._distributions, self._build = {**distributions}, build
         self.log_probability, self.engine, self.report = log_probability, engine, report
-        self.settings, self.standard_errors, self.converged = dict(settings or {}), standard_errors, converged
+        self.settings, self.standard_errors, self.converged = {**(settings or {})}, standard_errors, converged
 
     def __getitem__(self, name: str) -> Distribution:
         found = self._distributions.get(name) if isinstance(name, str) else None

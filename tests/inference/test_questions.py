@@ -215,3 +215,19 @@ def test_threads_ask_at_the_same_time() -> None:
     with ThreadPoolExecutor(4) as pool:
         for one, other in zip(alone, pool.map(ask, range(40)), strict=True):
             assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("certain", [[1.0, 0.0], [0.25, 0.75]])
+def test_new_beliefs_may_be_certain(certain: list[float]) -> None:
+    bn = bntk.datasets.random_network(30, max_parents=2, seed=4)
+    one, other, target = bn.names[3], bn.names[17], bn.names[29]
+    second = dict(zip(bn.variable(other).states, [0.4, 0.6], strict=True))
+    first = dict(zip(bn.variable(one).states, certain, strict=True))
+    found = bn.jeffrey(target, {one: first, other: second})
+    # By definition: the mixture over both variables that has these margins and is nearest to the old one.
+    joint_of = bn.query([one, other]).values
+    for _ in range(2000):
+        joint_of = joint_of * (np.array(certain) / np.maximum(joint_of.sum(axis=1), 1e-300))[:, None]
+        joint_of = joint_of * np.array([0.4, 0.6]) / joint_of.sum(axis=0)
+    given_both = bn.query([one, other, target]).values / bn.query([one, other]).values[:, :, None]
+    np.testing.assert_allclose(found.values, np.einsum("ab,abt->t", joint_of, given_both), rtol=1e-8)

@@ -153,6 +153,7 @@ WORK: dict[str, Callable[[], Any]] = {
     "read_tables": lambda: derivatives(bntk.datasets.random_network(40, max_parents=3, seed=1)),
     "bound": lambda: derivatives(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
     "plan_question": lambda: questions(bntk.datasets.random_network(40, max_parents=3, seed=1)),
+    "run_posteriors": lambda: questions(bntk.datasets.random_network(35, max_parents=3, seed=8)),
     "run_question": lambda: questions(bntk.datasets.random_network(45, max_parents=3, concentration=0.1, seed=2)),
     "forward_sample": lambda: [ASIA.sample(300, seed=4).codes, many_states().sample(300, seed=1).codes],
     "look_up_rows": lambda: [ASIA.posterior(ASIA.sample(100), "lung"), ASIA.log_likelihood(ASIA.sample(100))],

@@ -22,9 +22,9 @@ MOST_AXES = 64
 # What a family is needed for: its numbers, or its zeros alone.
 NUMBERS, ZEROS = 1, 2
 # The lines of ``table``: where it begins, where its axes are listed and how many, the next table of the same step, and
-# whether it is about zeros alone; of a product, which tables were multiplied, and what was summed over (-1: nothing).
-BEGIN, AXES, N_AXES, NEXT, IS_ZEROS, FIRST, LAST, SUMMED = 0, 1, 2, 3, 4, 5, 6, 7
-N_LINES = 8
+# whether it is about zeros alone.
+BEGIN, AXES, N_AXES, NEXT, IS_ZEROS = 0, 1, 2, 3, 4
+N_LINES = 5
 # The lines of ``loop``: the axes of a step, where each is among them, their lengths and counters; the tables of a step
 # and where they are being read.
 AXIS, PLACE, LENGTH, COUNTER, AT = 0, 1, 2, 3, 4
@@ -335,67 +335,16 @@ def plan_question(
 
 
 def _steps_of_running(cards, *rest):
-    entries = rest[11]
+    entries = rest[10]
     return 30 * cards.size + 6 * entries
-
-
-@njit(**INNER)
-def spread(t, n_read, most, pick, table, axes, rank, who, cards, loop, steps, data, beliefs, places, out):
-    """From the belief in a product to those in the tables that were multiplied, and in the variable summed over.
-
-    Each product has its share of the sum. Beliefs in tables that are not products themselves are not needed.
-    """
-    first = table[FIRST, t]
-    n_tables = table[LAST, t] - first
-    summed = table[SUMMED, t]
-    width, n_loops, size = plan_product(
-        pick, first, table[LAST, t], summed, table, axes, rank, who, cards, loop, steps
-    )  # fmt: skip
-    begin = table[BEGIN, t]
-    if width == 0:
-        beliefs[begin] = 1.0
-    at = loop[AT]
-    r = np.int64(1)
-    place = np.int64(0)
-    if summed >= 0:
-        r = cards[who[summed]]
-        place = places[who[summed]]
-    for i in range(n_loops):
-        loop[COUNTER, i] = 0
-    for entry in range(begin, begin + size):
-        if beliefs[entry] > 0.0:
-            share = beliefs[entry] / (data[entry] * data[most + t])
-            for s in range(r):
-                product = share
-                for j in range(n_tables):
-                    product *= data[at[j] + s]
-                for j in range(n_tables):
-                    if pick[first + j] >= n_read:
-                        beliefs[at[j] + s] += product
-                if summed >= 0:
-                    out[place + s] += product
-        level = n_loops - 1
-        while level >= 0:
-            loop[COUNTER, level] += 1
-            is_over = loop[COUNTER, level] == loop[LENGTH, level]
-            back = loop[LENGTH, level] - 1 if is_over else -1
-            for j in range(n_tables):
-                at[j] -= back * steps[level, j]
-            if not is_over:
-                break
-            loop[COUNTER, level] = 0
-            level -= 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy", steps=_steps_of_running)
 def run_question(
-    cards, starts, members, strides, offsets, tables, lows, observed, likelihood, n_steps, m, everything, entries,
-    room, order, out,
+    cards, starts, members, strides, offsets, tables, lows, observed, likelihood, n_steps, m, entries, room,
+    order, out,
 ):  # fmt: skip
     """The joint posterior of the targets in ``out``, and behind it the log probability of the findings it depends on.
-
-    If the question is about everything, the posteriors of all variables are there one after another. Then ``order`` is
-    one for no findings, and nothing else of a plan is needed.
 
     ``room`` and ``order`` are from :func:`plan_question`. The table of family f begins at ``offsets[f]`` and has
     ``strides``; its smallest entry that is not zero is ``lows[f]``. A variable with an uncertain finding has in
@@ -405,19 +354,6 @@ def run_question(
     """
     n = cards.size
     role, local, who, rank = room[:n], room[n : 2 * n], room[2 * n : 3 * n], room[3 * n : 4 * n]
-    if everything:  # all tables are needed, and what is observed is left out of the order
-        m = 0
-        for v in range(n):
-            role[v] = NUMBERS
-            local[v] = -1
-        for k in range(order.size):
-            if observed[order[k]] < 0:
-                local[order[k]] = m
-                who[m] = order[k]
-                rank[m] = m
-                m += 1
-        n_steps = m
-        order = who
     # The tables that the findings leave, each with those that are summed out at the same step.
     n_tables, n_axes, need, floor = 0, 0, 64, 1.0
     for f in range(n):
@@ -502,7 +438,6 @@ def run_question(
         heads[k] = t
         t += 1
     # Step by step: the product of all tables that have a variable, summed over it. The last one has the targets alone.
-    n_read = t
     n_picked = np.int64(0)
     first = np.int64(0)
     for k in range(n_steps + 1):
@@ -537,9 +472,6 @@ def run_question(
             table[AXES, t] = n_axes
             table[N_AXES, t] = width
             table[IS_ZEROS, t] = is_zeros
-            table[FIRST, t] = first
-            table[LAST, t] = last
-            table[SUMMED, t] = summed
             for i in range(width):
                 axes[n_axes + i] = loop[AXIS, i]
             n_axes += width
@@ -559,22 +491,6 @@ def run_question(
                 heads[at] = t
             t += 1
     out[out.size - 1] = log_z
-    if everything:
-        at = 0
-        for v in range(n):
-            for s in range(cards[v]):
-                out[at + s] = 1.0 if s == observed[v] else 0.0
-            role[v] = at  # from here on, where the posterior of a variable is
-            at += cards[v]
-        beliefs = np.zeros(end)
-        while t > n_read:
-            t -= 1
-            spread(t, n_read, most, pick, table, axes, rank, who, cards, loop, steps, data, beliefs, role, out)
-        if is_careful:
-            for i in range(out.size - 1):
-                if out[i] < FAINT:
-                    return LOST
-        return POSSIBLE
     size = out.size - 1
     total = 0.0
     for i in range(size):

@@ -21,6 +21,7 @@ from bntk.inference.engines import Evidence, Floats, Ints
 from bntk.inference.plan import Plan
 
 if TYPE_CHECKING:
+    from bntk.inference.exact.posteriors import PosteriorProgram
     from bntk.network import BayesianNetwork
 
 _NO_VECTORS: Floats = np.empty(0)
@@ -71,7 +72,9 @@ class Questions:
         self._places = [*accumulate(self.cards, initial=0)]
         self._spans = [slice(*span) for span in pairwise(self._places)]
         self._single = np.where(flat.cards == 1, 0, -1)  # a variable with one state is as good as observed
+        self._any_single = bool((flat.cards == 1).any())
         self._whole: tuple[int, float, Ints] | None = None
+        self._posteriors: PosteriorProgram | None = None
         self._room = 5 * flat.cards.size + 2 * flat.members.size
         tables = flat_tables(network, np.asarray)
         zeros, lows = np.zeros(0, np.bool_), np.zeros(0)
@@ -96,30 +99,55 @@ class Questions:
         """
         from bntk.inference.exact.question_kernels import IMPOSSIBLE, LOST, run_question
 
-        states = np.maximum(evidence.observed, self._single)
-        vectors = _NO_VECTORS
+        states, vectors = evidence.observed, _NO_VECTORS
+        if self._any_single or evidence.vectors:
+            states = np.maximum(states, self._single)
         if evidence.vectors:
             if min(evidence.lowest.values()) == 0.0:
                 return None
             vectors = self._enter_vectors(states, evidence)
-        everything = targets is None
-        shape = [self._places[-1]] if targets is None else [self.cards[v] for v in targets]
+        if targets is None:
+            return self._ask_for_all(evidence, states, vectors, limit)
+        shape = [self.cards[v] for v in targets]
         if math.prod(shape) > limit:
             return None
         n_targets, m, entries, room, order = self._plan(targets, states, limit)
         if entries > limit:
             return None
         out = np.empty(math.prod(shape) + 1)
-        found = run_question(
-            *self._tables, states, vectors, m - n_targets, m, everything, entries, room, order, out
-        )  # fmt: skip
+        found = run_question(*self._tables, states, vectors, m - n_targets, m, entries, room, order, out)
         if found == LOST:
             return None
         log_z = evidence.log_weight + (-math.inf if found == IMPOSSIBLE else float(out[-1]))
         out.setflags(write=False)
-        if everything:
-            return AllSummedOut(log_z, int(entries), out[:-1], self._spans)
         return SummedOut(log_z, int(entries), out[:-1].reshape(shape))
+
+    def _ask_for_all(self, evidence: Evidence, states: Ints, vectors: Floats, limit: int) -> AllSummedOut | None:
+        from bntk.inference.exact.posterior_kernels import FAINT, IMPOSSIBLE, run_posteriors
+
+        entries, order = self._plan_everything(limit)
+        if max(entries, self._places[-1]) > limit:
+            return None
+        if self._posteriors is None:
+            from bntk.inference.exact.posteriors import PosteriorProgram
+
+            self._posteriors = PosteriorProgram(self.cards, self._families, order.tolist(), self._places)
+        floor = self._posteriors.floor
+        if floor < FAINT or (vectors.size and floor * math.prod(evidence.lowest.values()) < FAINT):
+            return None
+        out = np.empty(self._places[-1] + 1)
+        found = run_posteriors(*self._posteriors.arguments, states, vectors, out)
+        log_z = evidence.log_weight + (-math.inf if found == IMPOSSIBLE else float(out[-1]))
+        out.setflags(write=False)
+        return AllSummedOut(log_z, int(entries), out[:-1], self._spans)
+
+    @property
+    def _families(self) -> list[tuple[list[int], Floats]]:
+        """The variables of each table, and the table."""
+        _, starts, members, _, offsets, tables, _ = self._tables
+        ends = [*offsets.tolist()[1:], tables.size]
+        rows = zip(pairwise(starts.tolist()), offsets.tolist(), ends, strict=True)
+        return [(members[a:b].tolist(), tables[begin:end]) for (a, b), begin, end in rows]
 
     def _enter_vectors(self, states: Ints, evidence: Evidence) -> Floats:
         """All vectors in one, and where each begins among the states."""
@@ -132,17 +160,18 @@ class Questions:
     def _plan(self, targets: Sequence[int] | None, states: Ints, limit: int) -> tuple[int, int, float, Ints, Ints]:
         """The number of targets, of open variables and of entries; the memory of the plan, and the order."""
         if targets is None:
-            return 0, *self._plan_everything(limit)
+            entries, order = self._plan_everything(limit)
+            return 0, 0, entries, order, order
         at = np.array([v for v in targets if self.cards[v] > 1], dtype=np.int64) if targets else _NO_TARGETS
         return at.size, *self._ordered(at, False, states, limit)
 
-    def _plan_everything(self, limit: int) -> tuple[int, float, Ints, Ints]:
-        """All posteriors need all tables, in an order that is made once; the kernel leaves out what is observed."""
+    def _plan_everything(self, limit: int) -> tuple[float, Ints]:
+        """All posteriors need all tables, in an order that is made once; the number of entries, and the order."""
         if self._whole is None or self._whole[0] < min(limit, self._whole[1]):  # not finished, under a lower limit
             m, entries, _, order = self._ordered(_NO_TARGETS, True, self._single, limit)
             self._whole = limit, entries, order[:m]
         _, entries, order = self._whole
-        return 0, entries, np.empty(self._room, np.int64), order
+        return entries, order
 
     def _ordered(self, at: Ints, everything: bool, states: Ints, limit: int) -> tuple[int, float, Ints, Ints]:
         from bntk.inference.exact.question_kernels import plan_question
