@@ -26,6 +26,37 @@ MOST_TABLES, MOST_LOOPS = 8, 64
 
 
 @njit(**INNER)
+def _begin(program, head, observed, at):
+    """Go to the first entry of a product: which states are summed, and where the vector of weights is (-1: none)."""
+    for j in range(program[head + N_TABLES]):
+        at[j] = program[head + N_NUMBERS + j]
+    first, last, vector = np.int64(0), program[head + N_STATES], np.int64(-1)
+    if program[head + VARIABLE] >= 0:
+        state = observed[program[head + VARIABLE]]
+        if state >= 0:
+            first, last = state, state + 1
+        elif state < -1:
+            vector = -2 - state
+    return first, last, vector
+
+
+@njit(inline="always", **INNER)  # called, it would take more time than what it is called for
+def _advance(program, lengths, steps, n_tables, n_loops, at, counters):
+    """Go to the next entry of a product, whose loops the program has at two places; after the last, to the first."""
+    level = n_loops - 1
+    while level >= 0:
+        counters[level] += 1
+        is_over = counters[level] == program[lengths + level]
+        back = program[lengths + level] - 1 if is_over else -1
+        for j in range(n_tables):
+            at[j] -= back * program[steps + level * n_tables + j]
+        if not is_over:
+            break
+        counters[level] = 0
+        level -= 1
+
+
+@njit(**INNER)
 def _multiply(program, head, first, last, vector, likelihood, at, counters, data):
     """Write the sums over the states first..last of the products of some tables, weighted by a vector (-1: none)."""
     n_tables, n_loops = program[head + N_TABLES], program[head + N_LOOPS]
@@ -50,17 +81,7 @@ def _multiply(program, head, first, last, vector, likelihood, at, counters, data
                     product *= data[at[j] + s]
                 total += product if vector < 0 else product * likelihood[vector + s]
         data[entry] = total
-        level = n_loops - 1
-        while level >= 0:
-            counters[level] += 1
-            is_over = counters[level] == program[lengths + level]
-            back = program[lengths + level] - 1 if is_over else -1
-            for j in range(n_tables):
-                at[j] -= back * program[steps + level * n_tables + j]
-            if not is_over:
-                break
-            counters[level] = 0
-            level -= 1
+        _advance(program, lengths, steps, n_tables, n_loops, at, counters)
 
 
 @njit(**INNER)
@@ -86,17 +107,7 @@ def _spread(program, head, first, last, vector, likelihood, at, counters, data, 
                         beliefs[at[j] + s] += product
                 if variable >= 0:
                     out[place + s] += product
-        level = n_loops - 1
-        while level >= 0:
-            counters[level] += 1
-            is_over = counters[level] == program[lengths + level]
-            back = program[lengths + level] - 1 if is_over else -1
-            for j in range(n_tables):
-                at[j] -= back * program[steps + level * n_tables + j]
-            if not is_over:
-                break
-            counters[level] = 0
-            level -= 1
+        _advance(program, lengths, steps, n_tables, n_loops, at, counters)
 
 
 def _steps(program, heads, tables, room, *rest):
@@ -118,15 +129,7 @@ def run_posteriors(program, heads, tables, room, roots, places, observed, likeli
     at, counters = np.zeros(MOST_TABLES, np.int64), np.zeros(MOST_LOOPS, np.int64)
     for p in range(heads.size):
         head = heads[p]
-        for j in range(program[head + N_TABLES]):
-            at[j] = program[head + N_NUMBERS + j]
-        first, last, vector = np.int64(0), program[head + N_STATES], np.int64(-1)
-        if program[head + VARIABLE] >= 0:
-            state = observed[program[head + VARIABLE]]
-            if state >= 0:
-                first, last = state, state + 1
-            elif state < -1:
-                vector = -2 - state
+        first, last, vector = _begin(program, head, observed, at)
         _multiply(program, head, first, last, vector, likelihood, at, counters, data)
     log_z = 0.0
     for k in range(roots.size):
@@ -141,15 +144,7 @@ def run_posteriors(program, heads, tables, room, roots, places, observed, likeli
         beliefs[roots[k]] = 1.0
     for step in range(heads.size):
         head = heads[heads.size - 1 - step]
-        for j in range(program[head + N_TABLES]):
-            at[j] = program[head + N_NUMBERS + j]
-        first, last, vector = np.int64(0), program[head + N_STATES], np.int64(-1)
-        if program[head + VARIABLE] >= 0:
-            state = observed[program[head + VARIABLE]]
-            if state >= 0:
-                first, last = state, state + 1
-            elif state < -1:
-                vector = -2 - state
+        first, last, vector = _begin(program, head, observed, at)
         _spread(program, head, first, last, vector, likelihood, at, counters, data, beliefs, out)
     for v in range(observed.size):
         if observed[v] >= 0:  # without rounding, also of variables with one state
