@@ -133,6 +133,7 @@ def test_who_waits_at_a_terminal_is_told_once(terminal: bool, monkeypatch: pytes
     stream = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(_kernels, "PATIENCE", 0.0)
+    monkeypatch.setattr(_kernels._teller, "is_done", True)  # that of this process, which may have told nothing yet
     teller = _kernels._Teller()
     _kernels.event.register("numba:compile", teller)
     try:
