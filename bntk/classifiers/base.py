@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -28,6 +30,7 @@ from bntk._memory import says_what_to_do
 from bntk._threads import using_threads
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
 from bntk.classifiers.features import ClassColumn, Features, Rows
+from bntk.classifiers.interpolation import average, interpolated
 from bntk.classifiers.parameters import check_parameters
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unlabelled import UnlabelledRows, refuse_parents
@@ -35,6 +38,7 @@ from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.coding import declared_order
 from bntk.data.columns import code_column
+from bntk.data.numbers import averaged_ways
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, names_of
 from bntk.data.weights import checked_weights, scaled_up
@@ -67,6 +71,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
     #: Its name in the command; the first line of the docstring describes it. A class with a name can be saved.
     name: ClassVar[str]
     features_: Features
+    #: The models that are averaged, where there are several.
+    members_: list[Any]
 
     #: What a fitted classifier consists of: its attributes that are written to files, and their types. Those whose
     #: type has None may be absent. Classes below add theirs; what can be worked out again (``_restore``) is not named.
@@ -207,9 +213,15 @@ class BayesClassifier(RowReader):
         other numbers are cut as by ``"mdl"``, and where no row has a class as by ``"frequency"``. ``"mdl"`` cuts them
         into intervals by the supervised method of Fayyad and Irani, ``"width"`` and ``"frequency"`` cut them into
         ``n_bins`` intervals, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers
-        above zero from others. ``"gaussian"`` and ``"kde"`` estimate a density given the class, ``"multinomial"``
-        treats the columns as counts of words. A mapping chooses for each column, and may give cut points. A
-        :class:`bntk.Table` has states already, which are left as they are.
+        above zero from others. ``"joint"`` cuts them at the thresholds of a decision tree over all columns, so that a
+        column is also cut where it matters only together with others. ``"smooth"`` cuts them into five intervals with
+        about as many rows in each, and interpolates: probabilities of a number between the centres of two intervals are
+        between theirs, and do not jump at a cut. ``"smooth:8"`` has eight intervals, ``"smooth:joint"`` those of
+        ``"joint"``. ``"averaged"`` is the mean of three such models, with coarser and finer cuts. Given for all
+        columns, these three leave at most ten different whole numbers states, as ``"auto"``. ``"gaussian"`` and
+        ``"kde"`` estimate a density given the class, ``"multinomial"`` treats the columns as counts of words. A mapping
+        chooses for each column, and may give cut points. A :class:`bntk.Table` has states already, which are left as
+        they are.
     n_bins : int
         The number of intervals for ``"width"`` and ``"frequency"``.
     missing : {"marginal", "em", "state"}
@@ -245,6 +257,9 @@ class BayesClassifier(RowReader):
         The number of columns that ``fit`` was given.
     feature_names_in_ : ndarray of shape (n_features,)
         The names of these columns, where they have names.
+    members_ : list of classifiers
+        With ``numeric="averaged"``, and numbers that are cut: the fitted classifiers whose probabilities are averaged.
+        All other attributes are those of the first. Absent otherwise.
     """
 
     prior: Prior | str | float = 1.0
@@ -262,6 +277,7 @@ class BayesClassifier(RowReader):
         "features_": Features,
         "densities_": tuple[Gaussian | Multinomial | KernelDensities, ...],
         "_class_variable": Variable,
+        "members_": list[RowReader] | None,
     }
     #: Whether it learns from rows without a label.
     _takes_unlabelled: ClassVar[bool] = False
@@ -301,7 +317,7 @@ class BayesClassifier(RowReader):
             scaled up to it.
         """
         with using_threads(self.n_jobs):
-            return self._fit(X, y, sample_weight, None)
+            return self._fit_each(X, y, sample_weight, None)
 
     @says_what_to_do("take fewer columns or join rare states; NaiveBayes takes the least memory")
     def partial_fit(
@@ -323,7 +339,12 @@ class BayesClassifier(RowReader):
         """
         with using_threads(self.n_jobs):
             if not hasattr(self, "classes_"):
-                return self._fit(X, y, sample_weight, classes, for_more=True)
+                return self._fit_each(X, y, sample_weight, classes, for_more=True)
+            if "members_" in vars(self):
+                for i, member in enumerate(self.members_):
+                    with _telling_once(quiet=i > 0):
+                        member.partial_fit(X, y, classes, sample_weight)
+                return self._take_over(self.members_[0])
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
                 raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
             X, labels, weights, *_ = self._counted(self._checked_rows(X, reset=False), y, sample_weight, for_more=True)
@@ -337,6 +358,31 @@ class BayesClassifier(RowReader):
             self._add(self._counter(rows, codes, weights))
             self.densities_: tuple[Density, ...] = tuple(more)
             return self
+
+    def _fit_each(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
+    ) -> Self:
+        """Learn one model, or where ``numeric`` asks for several that are averaged, each of them."""
+        self.__dict__.pop("members_", None)
+        ways = averaged_ways(self.numeric) if isinstance(self.numeric, (str, Mapping)) else []
+        if not ways:
+            return self._fit(X, y, sample_weight, classes, for_more)
+        seed = self._seed
+        members: list[BayesClassifier] = []
+        for numeric in ways:
+            with _telling_once(quiet=bool(members)):
+                member = clone(self).set_params(numeric=numeric, random_state=seed)
+                members.append(member._fit(X, y, sample_weight, classes, for_more))
+            if not member.features_.centres:  # no number is cut: the others would be the same
+                return self._take_over(member)
+        self._take_over(members[0]).members_ = members
+        return self
+
+    def _take_over(self, member: BayesClassifier) -> Self:
+        """Take what a classifier of the same kind has learned."""
+        own = {*self.get_params(deep=False)}
+        self.__dict__.update({name: value for name, value in vars(member).items() if name not in own})
+        return self
 
     def _fit(
         self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
@@ -471,22 +517,55 @@ class BayesClassifier(RowReader):
         if self._class_variable.name in self.features_.names:
             raise DataError(f"{self._class_variable.name!r} is both a feature and the class")
         check_densities(self.densities_, self.features_.continuous, len(self.classes_))
+        if "members_" in vars(self):
+            self._check_members(self.members_)
+
+    def _check_members(self, members: Sequence[Any]) -> None:
+        """Refuse models, read from a file, that have no mean."""
+        if not members or {type(member) for member in members} != {type(self)}:
+            raise DataError(f"the models that are averaged are not all of the class {type(self).__name__}")
+        for member in members:
+            check_is_fitted(member)
+            same = member.features_.names == self.features_.names and member._class_variable == self._class_variable
+            if "members_" in vars(member) or not same or not np.array_equal(member.classes_, self.classes_):
+                raise DataError("the models that are averaged have other features or classes")
 
     # ---------------------------------------------------------------- predicting
 
     def log_joint(self, X: Any) -> Floats:
         """The log of the joint probability of each class and the observed features of a row, shape (n_rows, n_classes).
 
-        Missing values are summed out. Where numbers are modelled by densities it is a log density.
+        Missing values are summed out. Where numbers are modelled by densities it is a log density. Where they are
+        interpolated or averaged, it is the log of P(class | features), as ``predict_proba`` has it, times the mean of
+        P(features).
         """
         with using_threads(self.n_jobs):
             return self._class_scores(X)
 
     def _class_scores(self, X: Any) -> Floats:
         """The log joint in the order of ``classes_``."""
-        rows = self._read(X)
-        scores: Floats = self._log_scores(rows.table) + self._log_densities(rows)
+        scores = self._state_scores(X)
         return scores[:, self._sorted_states] if self._class_variable.ordered else scores
+
+    def _state_scores(self, X: Any) -> Floats:
+        """The log joint in the order of the states of the class variable."""
+        scores = [model._row_scores(rows) for model, rows in self._readings(X)]
+        return scores[0] if len(scores) == 1 else average(scores)
+
+    def _readings(self, X: Any) -> list[tuple[BayesClassifier, Rows]]:
+        """The models whose probabilities are averaged, or the only one, and the rows as each of them reads them."""
+        found: list[tuple[BayesClassifier, Rows]] = []
+        for model in vars(self).get("members_", [self]):
+            with _telling_once(quiet=bool(found)):
+                found.append((model, model._read(X)))
+        return found
+
+    def _row_scores(self, rows: Rows) -> Floats:
+        """The log joint of rows that are read, with numbers between intervals interpolated."""
+        densities = self._log_densities(rows)
+        if rows.places is None:
+            return np.asarray(self._log_scores(rows.table) + densities)
+        return interpolated(self._log_scores, rows, densities)
 
     @says_what_to_do("predict fewer rows at a time")
     def predict_log_proba(self, X: Any) -> Floats:
@@ -767,6 +846,15 @@ class NetworkClassifier(BayesClassifier):
         codes = np.empty((len(variables), table.n_rows), dtype=code_dtype(variables))
         codes[:-1], codes[-1] = table.codes, variables[-1].n_states
         return codes
+
+
+@contextmanager
+def _telling_once(quiet: bool) -> Iterator[None]:
+    """Do not repeat for the second of several models the warnings about X and y that the first has given."""
+    with catch_warnings() if quiet else nullcontext():
+        if quiet:
+            simplefilter("ignore", UserWarning)
+        yield
 
 
 # ---- small things about what users give ------------------------------------------------------------------------------

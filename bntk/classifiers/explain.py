@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.features import Rows
+from bntk.classifiers.interpolation import average, codings_of
 from bntk.data.table import Table, code_dtype
 from bntk.errors import DataError, UnknownNameError, did_you_mean
 from bntk.inference.rows import log_joint_rows
@@ -25,9 +26,13 @@ Floats = NDArray[np.float64]
 
 #: A part of the log scores: what it is called, the state that it speaks of, and what it adds in each class.
 Part = tuple[str, Any, Floats]
+#: A share of a row, as a classifier sees it: the classifier, the row, and the states of its features.
+View = tuple[float, BayesClassifier, Rows, Table]
 
 #: Log odds below this are rounding.
 NOTHING = 1e-12
+#: What a mean of probabilities adds to the mean of log odds.
+AVERAGING = "averaging, and features together"
 #: Features that share a contribution fairly, by all their subsets; more share it in the order of columns.
 MOST_SHARING = 8
 
@@ -39,18 +44,15 @@ def explain_row(classifier: BayesClassifier, X: Any, of: Any = None, against: An
     if isinstance(X, pd.Series):  # frame.iloc[i]: a row of a data frame, whose index has the names of columns
         X = X.to_frame().T.infer_objects()
     with using_threads(classifier.n_jobs):
-        rows = classifier._read(X)
-        if rows.table.n_rows != 1:
-            raise DataError(f"one row is explained at a time; X has {rows.table.n_rows} rows: give X.iloc[i]")
-        total = (classifier._log_scores(rows.table) + classifier._log_densities(rows))[0]
+        readings = classifier._readings(X)
+        n_rows = readings[0][1].table.n_rows
+        if n_rows != 1:
+            raise DataError(f"one row is explained at a time; X has {n_rows} rows: give X.iloc[i]")
+        scores = [model._row_scores(rows) for model, rows in readings]
+        total = (scores[0] if len(scores) == 1 else average(scores))[0]
         of_code, against_code = _two_classes(classifier, total, of, against)
-        if isinstance(classifier, NetworkClassifier) and classifier._is_additive:
-            parts = _family_parts(classifier.network_, rows.table)
-            rest = "features with missing values around them"
-        else:
-            parts = _omission_parts(classifier, rows.table)
-            rest = "features together"
-        parts += _density_parts(classifier, rows)
+        views = [view for model, rows in readings for view in _views(model, rows, 1 / len(readings))]
+        parts, rest = _mean_parts(views)
 
     def odds(scores: Floats) -> float:
         return float(scores[of_code] - scores[against_code])
@@ -65,6 +67,41 @@ def explain_row(classifier: BayesClassifier, X: Any, of: Any = None, against: An
     classes = classifier.class_order_
     index = pd.Index(names, name=f"{classes[of_code]} against {classes[against_code]}")
     return pd.DataFrame({"state": pd.Series(states, index=index, dtype=object), "log_odds": values}, index=index)
+
+
+def _views(classifier: BayesClassifier, rows: Rows, share: float) -> list[View]:
+    """A row as the classifier sees it: one coding, or several where its numbers are between intervals."""
+    if rows.places is None:
+        return [(share, classifier, rows, rows.table)]
+    codings = codings_of(rows.table, rows.places)
+    tables = [codings.table.take(np.array([k])) for k in range(codings.table.n_rows)]
+    shares = (share * codings.shares).tolist()
+    return [(part, classifier, rows._replace(table=own), rows.table) for part, own in zip(shares, tables, strict=True)]
+
+
+def _mean_parts(views: Sequence[View]) -> tuple[list[Part], str]:
+    """The parts of several views of a row, each with its share, and a name for what they do not explain.
+
+    The state of a feature is that of the interval which has its number, in the first of several models.
+    """
+    sums: dict[str, Floats] = {}
+    states: dict[str, Any] = {}
+    for share, classifier, rows, table in views:
+        parts, rest = _parts(classifier, rows)
+        for name, state, scores in parts:
+            sums[name] = sums.get(name, 0.0) + share * scores
+            known = name in table.names and table.column(name)[0] < table.variable(name).n_states
+            states.setdefault(name, table.variable(name).states[table.column(name)[0]] if known else state)
+    return [(name, states[name], scores) for name, scores in sums.items()], rest if len(views) == 1 else AVERAGING
+
+
+def _parts(classifier: BayesClassifier, rows: Rows) -> tuple[list[Part], str]:
+    """The parts of the log scores of one row, the class prior first, and a name for what they do not explain."""
+    if isinstance(classifier, NetworkClassifier) and classifier._is_additive:
+        parts, rest = _family_parts(classifier.network_, rows.table), "features with missing values around them"
+    else:
+        parts, rest = _omission_parts(classifier, rows.table), "features together"
+    return parts + _density_parts(classifier, rows), rest
 
 
 def _two_classes(classifier: BayesClassifier, total: Floats, of: Any, against: Any) -> tuple[int, int]:

@@ -9,8 +9,9 @@ density for it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ from bntk.data.numbers import (
     columns_of_numbers,
     columns_without_value,
     cut_points,
+    smooth_way,
     variables_of,
     ways_of,
 )
@@ -48,11 +50,37 @@ Floats = NDArray[np.float64]
 Codes = NDArray[Any]
 
 
+class Places(NamedTuple):
+    """Where numbers lie among the centres of their intervals.
+
+    Attributes
+    ----------
+    features : ndarray of int
+        Which of the discrete features are interpolated.
+    among : ndarray of shape (n_interpolated, n_rows)
+        1.25 is a quarter of the way from the centre of state 1 to that of state 2; NaN where the number is missing.
+    """
+
+    features: NDArray[np.intp]
+    among: Floats
+
+
 class Rows(NamedTuple):
-    """Rows of X, read: a table of the discrete features, and an array of the continuous ones, one row per feature."""
+    """Rows of X, read.
+
+    Attributes
+    ----------
+    table : Table
+        The discrete features.
+    numbers : ndarray of shape (n_continuous, n_rows)
+        The continuous ones.
+    places : Places, optional
+        For the discrete ones that are interpolated; None where none is.
+    """
 
     table: Table
     numbers: Floats
+    places: Places | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +101,8 @@ class Features:
         The features that stay numbers, and how they are modelled.
     unused : tuple of str
         Columns that are left out: those that identify rows, dates and times, and those without a value.
+    centres : dict of str to ndarray
+        For the cut features that are interpolated: the median of the training rows in each interval.
     """
 
     names: tuple[str, ...]
@@ -81,6 +111,7 @@ class Features:
     cuts: dict[str, Floats]
     continuous: dict[str, str]
     unused: tuple[str, ...] = ()
+    centres: dict[str, Floats] = field(default_factory=dict)
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
@@ -105,6 +136,11 @@ class Features:
         for name, points in self.cuts.items():
             if points.shape != (discrete[name].n_states - 1,) or not np.array_equal(checked_cuts(points), points):
                 raise DataError(f"the cut points of {name!r} do not give its {discrete[name].n_states} states")
+        for name, centres in self.centres.items():
+            if name not in self.cuts or centres.shape != (len(self.cuts[name]) + 1,) or len(centres) < 2:
+                raise DataError(f"there is not one centre for each of the intervals of {name!r}, two or more")
+            if not np.isfinite(centres).all() or (centres[1:] <= centres[:-1]).any():
+                raise DataError(f"the centres of the intervals of {name!r} do not increase")
 
     @classmethod
     def learn(
@@ -131,20 +167,26 @@ class Features:
         ways = ways_of(numeric, columns, numbers, cutting, weights=weights)
         empty = columns_without_value(numbers)
         ways = {name: way for name, way in ways.items() if name not in empty}
-        cuts = cut_points(ways, numbers, classes, n_classes, weights, n_bins)
         continuous = {name: way for name, way in ways.items() if isinstance(way, str) and way in CONTINUOUS}
-        modelled = {*cuts, *continuous, *empty}
-        coded = [code_column(name, own) for name, own in columns if name not in modelled]
+        as_numbers = {*empty, *(name for name, way in ways.items() if not (isinstance(way, str) and way == "category"))}
+        coded = [code_column(name, own) for name, own in columns if name not in as_numbers]
         unused = tuple(left_out(coded, identifiers, empty, weights))
         labels = _table_of([column for column in coded if column.name not in unused])
+        known = {name: own for name, own in numbers.items() if name not in empty}
+        cuts = cut_points(ways, known, classes, n_classes, weights, n_bins, labels)
+        centres = {
+            name: centres_of(numbers[name], own, weights)
+            for name, own in cuts.items()
+            if len(own) and smooth_way(ways[name])
+        }
         names = tuple([name for name, _ in columns])
-        features = cls(names, variables_of(names, labels, cuts), frozenset(), cuts, continuous, unused)
+        features = cls(names, variables_of(names, labels, cuts), frozenset(), cuts, continuous, unused, centres)
         rows = features._rows(labels, numbers, len(classes))
         if not missing_is_state:
             return features, rows
         incomplete = zip(rows.table.names, rows.table.has_missing, strict=True)
         features = replace(features, open=frozenset(name for name, has_missing in incomplete if has_missing))
-        return features, Rows(features._as_table(rows.table.codes), rows.numbers)
+        return features, rows._replace(table=features._as_table(rows.table.codes))
 
     def read(self, X: Any, unseen: Unseen = "missing") -> Rows:
         """Other rows, coded as the training rows were; a value that was not seen there is missing, or refused."""
@@ -164,7 +206,12 @@ class Features:
     def _rows(self, labels: Table | None, numbers: Mapping[str, Any], n_rows: int) -> Rows:
         kept = np.array([numbers[name] for name in self.continuous], dtype=np.float64)
         kept = kept.reshape(len(self.continuous), n_rows)
-        return Rows(self._as_table(assembled(self.variables, labels, numbers, self.cuts, n_rows)), kept)
+        table = self._as_table(assembled(self.variables, labels, numbers, self.cuts, n_rows))
+        return Rows(table, kept, self._places(table, numbers) if self.centres else None)
+
+    def _places(self, table: Table, numbers: Mapping[str, Any]) -> Places:
+        among = [np.interp(numbers[name], own, np.arange(len(own))) for name, own in self.centres.items()]
+        return Places(np.array([table.names.index(name) for name in self.centres], dtype=np.intp), np.array(among))
 
     def _as_table(self, codes: NDArray[Any]) -> Table:
         """A table of codes. The code of a missing cell, one past the last state, is that of the state after it."""
@@ -176,6 +223,24 @@ def _with_missing_state(variable: Variable) -> Variable:
     while label in variable.states:
         label += "_"
     return Variable(variable.name, (*variable.states, label), cuts=variable.cuts)
+
+
+def centres_of(numbers: Floats, cuts: Floats, weights: Floats | None = None) -> Floats:
+    """The median of the numbers in each interval; infinite ones are as large as a float can be.
+
+    >>> centres_of(np.array([1.0, 2, 3, 7, 9, np.nan]), np.array([5.0]), np.array([1.0, 1, 1, 3, 1, 1]))
+    array([2., 7.])
+    """
+    rows = np.flatnonzero(~np.isnan(numbers) if weights is None else ~np.isnan(numbers) & (weights > 0))
+    rows = rows[np.argsort(numbers[rows], kind="stable")]
+    ordered = np.clip(numbers[rows], -sys.float_info.max, sys.float_info.max)
+    below = np.cumsum(np.ones(len(rows)) if weights is None else weights[rows])
+    ends = np.searchsorted(numbers[rows], cuts, side="right")
+    starts, stops = np.append(0, ends), np.append(ends, len(rows))
+    half = (np.where(starts > 0, below[starts - 1], 0.0) + below[stops - 1]) / 2
+    lower = ordered[np.clip(np.searchsorted(below, half), starts, stops - 1)]
+    upper = ordered[np.clip(np.searchsorted(below, half, side="right"), starts, stops - 1)]
+    return np.where(lower == upper, lower, lower / 2 + upper / 2)  # halved first: their sum may be no float
 
 
 def _table_of(

@@ -24,6 +24,7 @@ from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.classifiers.tree_weights import depths_in_trees, weights_from_depths
 from bntk.cpt import CPT
+from bntk.data.numbers import averaged_ways
 from bntk.data.table import Table
 from bntk.errors import ArgumentError, DataError
 from bntk.graph.dag import DAG
@@ -252,6 +253,10 @@ class AWNB(NetworkClassifier):
         if isinstance(given, AWNB) or not given._is_additive:
             raise ArgumentError(
                 f"estimator={given!r} has weights of its own; give a classifier without, such as bntk.TAN()"
+            )
+        if averaged_ways(given.numeric):
+            raise ArgumentError(
+                f"estimator={given!r} is several networks (numeric='averaged'); give one, such as with numeric='smooth'"
             )
         for f in fields(self):
             if f.name in OF_ESTIMATOR and not _is_plainly(getattr(self, f.name), f.default):

@@ -18,7 +18,10 @@ DEFAULT, DEFAULT_MULTI = "tan", "mdbnc"
 _WIDTH = 100  # of lines of help
 #: Shapes of networks that are learned without a target.
 SHAPES = ("dag", "tree", "forest", "polytree")
-NUMERIC = ("auto", "mdl", "width", "frequency", "category", "bernoulli", "gaussian", "kde", "multinomial")
+NUMERIC = (
+    "auto", "mdl", "joint", "smooth", "averaged", "width", "frequency", "category", "bernoulli", "gaussian", "kde",
+    "multinomial",
+)  # fmt: skip
 MISSING = ("marginal", "em", "state", "available", "drop")
 IDENTIFIERS = ("drop", "keep")
 #: Options of the command line, and the parameters of classifiers that they are.
@@ -173,7 +176,7 @@ def add_numeric(parser: ArgumentParser | _ArgumentGroup) -> None:
     parser.add_argument(
         "--numeric", type=one_of(NUMERIC),
         help=f"how columns of numbers are modelled: {_listed(NUMERIC)} (auto: at most ten whole numbers are states, "
-        "others are cut into intervals)",
+        "others are cut into intervals; smooth interpolates between intervals, averaged is the mean over several cuts)",
     )  # fmt: skip
     parser.add_argument("--bins", type=positive, metavar="N", help="intervals for --numeric width and frequency")
 

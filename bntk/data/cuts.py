@@ -351,7 +351,7 @@ class _MdlCutter:
         """The cuts of a column whose rows are in this order."""
         rows = order if self.all_count else order[self.counts[order]]
         found = mdl_kernel(values, rows, self.classes, self.weights, self.n_classes, self.table, self.scale)
-        return np.sort(_between(*found))
+        return np.sort(between(*found))
 
 
 def _logs(total: float, weights: np.ndarray) -> tuple[np.ndarray, float]:
@@ -395,10 +395,10 @@ def _frequency(values: np.ndarray, weights: np.ndarray, n_bins: int) -> np.ndarr
     under = np.maximum(above - 1, 0)
     nearest = np.where(shares - rows_left[under] <= rows_left[above] - shares, under, above)
     chosen = last[np.unique(nearest)]
-    return _between(ordered[chosen], ordered[chosen + 1])
+    return between(ordered[chosen], ordered[chosen + 1])
 
 
-def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Cuts with ``low`` on their left and ``high`` on their right: the middle wherever there is one."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = low + high

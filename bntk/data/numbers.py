@@ -21,6 +21,7 @@ from bntk.data.coding import IDENTIFIERS, MOST_STATES, left_out
 from bntk.data.columns import check_same_length, code_column, columns_of, n_rows_of, numbers_of
 from bntk.data.cuts import code_columns, learn_cuts
 from bntk.data.table import Table, code_dtype
+from bntk.data.tree_cuts import tree_cuts
 from bntk.data.variable import Variable, format_states
 from bntk.data.weights import checked_weights
 from bntk.errors import ColumnWarning, DataError, did_you_mean
@@ -29,11 +30,18 @@ Column = tuple[str, Any]
 Floats = NDArray[np.float64]
 
 #: Ways to cut numbers into intervals.
-CUTTING = ("mdl", "width", "frequency")
+CUTTING = ("mdl", "joint", "width", "frequency")
+#: Cut, and interpolated between the intervals. After a colon, the number of intervals with about as many rows in each,
+#: or another way to cut: "smooth:8", "smooth:joint".
+SMOOTH = "smooth"
+#: Several models, each with other cuts, see :data:`AVERAGED_WAYS`.
+AVERAGED = "averaged"
 #: Ways to leave numbers what they are.
 CONTINUOUS = ("gaussian", "kde", "multinomial")
 #: All ways but the rule itself.
-WAYS = (*CUTTING, *CONTINUOUS, "bernoulli", "category")
+WAYS = (*CUTTING, SMOOTH, AVERAGED, *CONTINUOUS, "bernoulli", "category")
+#: Given for all columns, these are for those that the rule cuts: a few whole numbers stay states.
+BY_RULE = ("joint", SMOOTH, AVERAGED)
 #: Those for rows without a class.
 WITHOUT_CLASS = ("width", "frequency", "bernoulli", "category")
 
@@ -43,6 +51,9 @@ MOST_WHOLE = 10
 MANY_NUMBERS = 50
 #: The intervals of a column where there is no class.
 N_BINS = 5
+#: What becomes of a column in each of the models that are averaged. By cross-validation on UCI sets, these three are
+#: nearly as good as six, and better than as many without interpolation; the first has the fewest intervals.
+AVERAGED_WAYS = ("smooth:joint", "smooth:4", "smooth:7")
 
 ADVICE = (
     'numeric="category" makes each number a state, numeric="frequency" or "width" with n_bins= other intervals, and '
@@ -197,12 +208,12 @@ def ways_of(
     native, ways = dict(columns), {}
     for name, own in numbers.items():
         way = numeric.get(name, "auto") if isinstance(numeric, Mapping) else numeric
-        if isinstance(way, str) and way not in ("auto", *known):
+        if isinstance(way, str) and way not in ("auto", *known) and not (SMOOTH in known and smooth_way(way)):
             raise _unknown_way(name, way, known)
         colliding = colliding_numbers(name, own, native[name])
-        if isinstance(way, str) and way == "auto":
+        if isinstance(way, str) and (way == "auto" or (isinstance(numeric, str) and way.partition(":")[0] in BY_RULE)):
             few = len(colliding) <= MOST_WHOLE if colliding else has_few_whole(own, weights)
-            way = "category" if few else cutting
+            way = "category" if few else cutting if way == "auto" else way
         if colliding and not (isinstance(way, str) and way == "category"):
             raise DataError(
                 f"column {name!r} holds whole numbers beyond 2**53, such as {max(colliding, key=abs)}, some of which "
@@ -211,6 +222,36 @@ def ways_of(
             )
         ways[name] = way
     return ways
+
+
+def smooth_way(way: Any) -> tuple[str, int] | None:
+    """How a column that is interpolated is cut, and into how many intervals; None for any other way.
+
+    >>> smooth_way("smooth"), smooth_way("smooth:8"), smooth_way("smooth:joint"), smooth_way("mdl")
+    (('frequency', 5), ('frequency', 8), ('joint', 5), None)
+    """
+    if not isinstance(way, str) or way.partition(":")[0] != SMOOTH:
+        return None
+    _, colon, cutting = way.partition(":")
+    if not colon:
+        return "frequency", N_BINS
+    if cutting in CUTTING:
+        return cutting, N_BINS
+    if not cutting.isascii() or not cutting.isdigit() or not 1 <= int(cutting[:9]) <= MOST_STATES:
+        return None
+    return "frequency", int(cutting)
+
+
+def averaged_ways(numeric: str | Mapping[str, Any]) -> list[str | dict[str, Any]]:
+    """What ``numeric`` is for each of the models that are averaged; empty if it does not ask for several.
+
+    >>> averaged_ways({"x": "averaged", "z": [0.5]})[1:]
+    [{'x': 'smooth:4', 'z': [0.5]}, {'x': 'smooth:7', 'z': [0.5]}]
+    """
+    if isinstance(numeric, str):
+        return [*AVERAGED_WAYS] if numeric == AVERAGED else []
+    asked = [name for name, way in numeric.items() if isinstance(way, str) and way == AVERAGED]
+    return [{**numeric, **dict.fromkeys(asked, way)} for way in AVERAGED_WAYS] if asked else []
 
 
 def _unknown_way(name: str, way: str, known: Sequence[str]) -> ValueError:
@@ -278,17 +319,24 @@ def cut_points(
     n_classes: int = 0,
     weights: Floats | None = None,
     n_bins: int = N_BINS,
+    labels: Table | None = None,
 ) -> dict[str, Floats]:
-    """The cut points of the columns that are cut; a row without a class has ``n_classes`` as its code."""
+    """The cut points of the columns that are cut; a row without a class has ``n_classes`` as its code.
+
+    ``labels`` are the columns of labels, which ``"joint"`` looks at, too.
+    """
     cuts: dict[str, Floats] = {}
-    for way in CUTTING:
-        chosen = [name for name in ways if isinstance(ways[name], str) and ways[name] == way]
-        if chosen:
-            rows = _labelled_rows(classes, n_classes, chosen[0]) if way == "mdl" else slice(None)
-            columns, own = [numbers[name][rows] for name in chosen], None if weights is None else weights[rows]
-            labels = None if classes is None else classes[rows]
-            points = learn_cuts(columns, way, classes=labels, weights=own, n_bins=n_bins, n_classes=n_classes)
-            cuts.update(zip(chosen, points, strict=True))
+    for (way, bins), chosen in _by_cutting(ways, n_bins).items():
+        rows = _labelled_rows(classes, n_classes, chosen[0], way) if way in ("mdl", "joint") else slice(None)
+        own, given = None if weights is None else weights[rows], None if classes is None else classes[rows]
+        if way == "joint":
+            known = {name: column[rows] for name, column in numbers.items()}
+            beside = None if labels is None else labels.take(np.arange(labels.n_rows)[rows])
+            points = tree_cuts(chosen, known, beside, np.asarray(given), own)
+        else:
+            columns = [numbers[name][rows] for name in chosen]
+            points = learn_cuts(columns, way, classes=given, weights=own, n_bins=bins, n_classes=n_classes)
+        cuts.update(zip(chosen, points, strict=True))
     for name, way in ways.items():
         if isinstance(way, str) and way == "bernoulli":
             cuts[name] = np.zeros(1)  # present or absent
@@ -297,13 +345,24 @@ def cut_points(
     return {name: cuts[name] for name in numbers if name in cuts}
 
 
-def _labelled_rows(classes: NDArray[np.int64] | None, n_classes: int, column: str) -> Any:
+def _by_cutting(ways: Mapping[str, Any], n_bins: int) -> dict[tuple[str, int], list[str]]:
+    """The columns that are cut in the same way, and the number of intervals, where the way has one."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for name, way in ways.items():
+        how = (way, n_bins) if isinstance(way, str) and way in CUTTING else smooth_way(way)
+        if how is not None:
+            found.setdefault(how, []).append(name)
+    return found
+
+
+def _labelled_rows(classes: NDArray[np.int64] | None, n_classes: int, column: str, way: str) -> Any:
     """The rows that have a class, for cuts by the class."""
     known = np.zeros(0, dtype=bool) if classes is None else classes < n_classes
     if not known.any():
+        named = f"numeric={way!r}" + (", also a part of 'averaged'," if way == "joint" else "")
         raise ValueError(
-            f"numeric='mdl' cuts numbers where the class changes, but no row has a class: for the column {column!r} "
-            "choose numeric='gaussian', 'kde', 'frequency', 'width' or 'category', or give cut points"
+            f"{named} cuts numbers where the class changes, but no row has a class: for the column {column!r} "
+            "choose numeric='gaussian', 'kde', 'smooth', 'frequency', 'width' or 'category', or give cut points"
         )
     return slice(None) if known.all() else known
 

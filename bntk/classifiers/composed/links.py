@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
 from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
 from bntk.data.labels import Labels, pair_counts
+from bntk.data.numbers import averaged_ways, smooth_way
 from bntk.data.variable import Variable, plain_state
 from bntk.data.weights import copies_of, scale_of
 from bntk.errors import ArgumentError, DataError
@@ -290,7 +291,7 @@ class LinkMaker:
         parents = tuple(parents)
         if self.labels.cards[target] == 1:
             return ConstantLink(target, parents, self.labels.classes[target][0])
-        if type(self.prototype) is NaiveBayes and self.prototype.missing != "state":
+        if type(self.prototype) is NaiveBayes and self.prototype.missing != "state" and self._adds_terms:
             if target not in self._features_only:
                 self._features_only[target] = self._fitted(target, ())
             variables = tuple(self.inputs.targets[parent] for parent in parents)
@@ -319,6 +320,13 @@ class LinkMaker:
             [target] if self.inputs.discrete or get_tags(self.prototype).input_tags.allow_nan else [target, *parents]
         )
         return np.all([self.codes[j] < self.labels.cards[j] for j in needed], axis=0)
+
+    @cached_property
+    def _adds_terms(self) -> bool:
+        """Whether the log scores of naive Bayes are a sum over its features, which means over codings are not."""
+        numeric = self.prototype.numeric
+        ways = numeric.values() if isinstance(numeric, Mapping) else [numeric]
+        return not averaged_ways(numeric) and not any(map(smooth_way, ways))
 
     @cached_property
     def _prior(self) -> Prior:

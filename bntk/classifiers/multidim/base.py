@@ -26,7 +26,7 @@ from bntk.cpt import search_limit
 from bntk.data.columns import columns_of
 from bntk.data.cuts import joint_cuts
 from bntk.data.labels import Labels, read_labels
-from bntk.data.numbers import CONTINUOUS, columns_of_numbers, ways_of
+from bntk.data.numbers import BY_RULE, CONTINUOUS, columns_of_numbers, smooth_way, ways_of
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
@@ -364,9 +364,11 @@ class MultiBayesClassifier(MultiTargetClassifier):
 def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:
     """``numeric`` with the cut points of ``"mdl"`` in place of that word: those of each class variable, together."""
     asked = list(numeric.values()) if isinstance(numeric, Mapping) else [numeric]
-    kept = [way for way in asked if isinstance(way, str) and way in CONTINUOUS]
+    kept = [way for way in asked if isinstance(way, str) and (way in (*CONTINUOUS, *BY_RULE) or smooth_way(way))]
     if kept:
-        raise ValueError(f"numeric={kept[0]!r} is for one class variable; cut the numbers into intervals here")
+        raise ValueError(
+            f"numeric={kept[0]!r} is for one class variable; cut the numbers here: 'mdl', 'frequency' or 'width'"
+        )
     if isinstance(X, Table) or (isinstance(numeric, str) and numeric not in ("auto", "mdl")):
         return numeric
     columns = columns_of(X)

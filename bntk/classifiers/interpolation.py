@@ -1,0 +1,117 @@
+"""Probabilities between the intervals of numbers, and the mean over several models.
+
+A number between the centres of two neighbouring intervals is taken as the upper interval with the share w of the way
+that it has gone, and as the lower one with 1 - w. All numbers of a row move together: for u from 0 to 1, each is in its
+upper interval where w > u. The row changes only at the w of its numbers, so that it is a mixture of at most one coding
+more than it has numbers (the corners of a simplex of Kuhn's triangulation). The probabilities of the classes are the
+mean over the mixture: continuous in every number, and those of the classifier itself at the centres.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.classifiers.features import Places, Rows
+from bntk.data.table import Table
+
+Floats = NDArray[np.float64]
+
+#: Codings that are predicted at once, which bounds the memory.
+CODINGS_AT_ONCE = 1 << 16
+
+
+class Codings(NamedTuple):
+    """Rows as mixtures of rows without numbers between intervals.
+
+    Attributes
+    ----------
+    table : Table
+        The codings, those of a row one after another.
+    shares : ndarray
+        The share of each in its row; these sum to one.
+    starts : ndarray of int
+        Where those of each row begin.
+    rows : ndarray of int
+        Which of the rows, in order, each coding is of.
+    """
+
+    table: Table
+    shares: Floats
+    starts: NDArray[np.intp]
+    rows: NDArray[np.intp]
+
+
+def codings_of(table: Table, places: Places) -> Codings:
+    """The codings of rows, and their shares."""
+    among, missing = places.among, np.isnan(places.among)
+    lower = np.where(missing, 0.0, np.floor(among))
+    upper_share = np.where(missing, 0.0, among - lower)
+    order = np.argsort(-upper_share, axis=0, kind="stable")
+    rank = np.argsort(order, axis=0, kind="stable")
+    ends = np.zeros((len(among) + 2, table.n_rows))
+    ends[0], ends[1:-1] = 1.0, np.take_along_axis(upper_share, order, axis=0)
+    shares = (ends[:-1] - ends[1:]).T  # the k-th coding has the k numbers with the largest shares in their upper state
+    rows, k = np.nonzero(shares > 0)
+    codes = table.codes[:, rows]
+    states = lower[:, rows] + (rank[:, rows] < k)
+    codes[places.features] = np.where(missing[:, rows], codes[places.features], states)
+    starts = np.searchsorted(rows, np.arange(table.n_rows))
+    return Codings(Table._make(codes, table.variables), shares[rows, k], starts, rows)
+
+
+def interpolated(log_scores: Callable[[Table], Floats], rows: Rows, added: Floats | float) -> Floats:
+    """The log joint of the classes and rows with numbers between intervals, shape (n_rows, n_classes).
+
+    ``log_scores`` are those of rows without such numbers; ``added``, a term of each row, comes to all of its codings.
+    """
+    assert rows.places is not None
+    found = []
+    for start, stop in _blocks(rows.table.n_rows, len(rows.places.among) + 1):
+        places = rows.places._replace(among=rows.places.among[:, start:stop])
+        codings = codings_of(rows.table.take(np.arange(start, stop)), places)
+        scores = log_scores(codings.table)
+        scores = scores + (added[start:stop][codings.rows] if isinstance(added, np.ndarray) else added)
+        found.append(mean_log_joint(scores, codings.shares, codings.starts))
+    return np.concatenate(found)
+
+
+def _blocks(n_rows: int, n_codings: int) -> Iterator[tuple[int, int]]:
+    size = max(1, CODINGS_AT_ONCE // n_codings)
+    return ((start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+def average(scores: Sequence[Floats]) -> Floats:
+    """The log joint of the mean of several models, of the shape (n_rows, n_classes) that those of the models have."""
+    stacked = np.stack(scores, axis=1).reshape(-1, scores[0].shape[1])
+    shares = np.full(len(stacked), 1 / len(scores))
+    return mean_log_joint(stacked, shares, np.arange(0, len(stacked), len(scores)))
+
+
+def mean_log_joint(scores: Floats, shares: Floats, starts: NDArray[np.intp]) -> Floats:
+    """log P(c | x) + log P(x) of mixtures, with P(c | x) the mean of the parts' posteriors and P(x) that of their P(x).
+
+    ``scores`` are the log joints of all parts, which come mixture by mixture, from ``starts`` on. A part that is
+    impossible in every class says nothing about the class.
+
+    The mean is that of the posteriors, not of the joint probabilities: intervals are of different sizes, and a large
+    one is no better evidence. On UCI sets, its log loss is smaller.
+
+    >>> mean_log_joint(np.log([[0.2, 0.2], [0.3, 0.1]]), np.array([0.5, 0.5]), np.array([0])).round(3)
+    array([[-1.386, -1.897]])
+    """
+    top = scores.max(axis=1, keepdims=True)
+    possible = np.isfinite(top)
+    posterior = np.exp(np.where(possible, scores - np.where(possible, top, 0.0), 0.0))
+    total = posterior.sum(axis=1, keepdims=True)
+    posterior *= shares[:, None] / total
+    log_evidence = np.where(possible, top + np.log(total), -np.inf)[:, 0]
+    sizes = np.diff(np.append(starts, len(scores)))
+    largest = np.maximum.reduceat(log_evidence, starts)
+    scale = np.where(np.isfinite(largest), largest, 0.0)
+    evidence = np.add.reduceat(shares * np.exp(log_evidence - np.repeat(scale, sizes)), starts)
+    with np.errstate(divide="ignore"):
+        return np.log(np.add.reduceat(posterior, starts, axis=0)) + (np.log(evidence) + scale)[:, None]
