@@ -31,6 +31,9 @@ CLASSIFIERS = [
     bntk.BayesNetClassifier(),
     bntk.TAN(missing="state", numeric="frequency", n_bins=4),
     bntk.TAN(prior=0.5, numeric="width"),
+    bntk.TAN(numeric="joint"),
+    bntk.TAN(numeric="smooth"),
+    bntk.TAN(numeric="averaged"),
 ]
 
 
