@@ -53,7 +53,7 @@ MANY_NUMBERS = 50
 N_BINS = 5
 #: What becomes of a column in each of the models that are averaged. By cross-validation on UCI sets, these three are
 #: nearly as good as six, and better than as many without interpolation; the first has the fewest intervals.
-AVERAGED_WAYS = ("smooth:joint", "smooth:4", "smooth:7")
+AVERAGED_WAYS = ("smooth:joint", "smooth:5", "smooth:8")
 
 ADVICE = (
     'numeric="category" makes each number a state, numeric="frequency" or "width" with n_bins= other intervals, and '
@@ -246,7 +246,7 @@ def averaged_ways(numeric: str | Mapping[str, Any]) -> list[str | dict[str, Any]
     """What ``numeric`` is for each of the models that are averaged; empty if it does not ask for several.
 
     >>> averaged_ways({"x": "averaged", "z": [0.5]})[1:]
-    [{'x': 'smooth:4', 'z': [0.5]}, {'x': 'smooth:7', 'z': [0.5]}]
+    [{'x': 'smooth:5', 'z': [0.5]}, {'x': 'smooth:8', 'z': [0.5]}]
     """
     if isinstance(numeric, str):
         return [*AVERAGED_WAYS] if numeric == AVERAGED else []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from bntk.data.variable import Variable
 
 Floats = NDArray[np.float64]
 
-#: The least weight of a leaf, whatever the rows; with more rows, it is their square root.
+#: The least weight of a leaf and of an interval, whatever the rows; with more rows, it is their square root.
 LEAST_IN_LEAF = 5
 #: Leaves of the tree for each column that is cut, at most.
 LEAVES_PER_COLUMN = 8
@@ -37,8 +38,9 @@ def tree_cuts(
 ) -> list[Floats]:
     """The cut points of some columns of numbers, by a tree over all columns.
 
-    Each leaf of the tree has at least the square root of the number of rows. A row with a missing cell goes to the
-    better side of a split. A column that the tree does not split has three intervals with about as many rows in each.
+    Each leaf of the tree and each interval has at least the square root of the number of rows. A row with a missing
+    cell goes to the better side of a split. A column that the tree does not split has three intervals with about as
+    many rows in each.
 
     Parameters
     ----------
@@ -57,8 +59,8 @@ def tree_cuts(
     --------
     >>> rng = np.random.default_rng(0)
     >>> x, y = rng.uniform(-1, 1, (2, 400))
-    >>> [cuts.round(1).tolist() for cuts in tree_cuts(["x"], {"x": x, "y": y}, None, np.array(x * y > 0, dtype=int))]
-    [[-0.0]]
+    >>> [cuts.round(2).tolist() for cuts in tree_cuts(["x"], {"x": x, "y": y}, None, np.array(x * y > 0, dtype=int))]
+    [[0.01]]
     """
     weighted = np.ones(len(classes)) if weights is None else weights
     rows = np.flatnonzero(weighted)
@@ -101,20 +103,43 @@ def _splits(
     from sklearn.tree import DecisionTreeClassifier  # slow to import, and seldom needed
 
     total = weights.sum()
-    share = max(LEAST_IN_LEAF, math.isqrt(int(total))) / total
-    splits: dict[str, set[int]] = {name: set() for name in names}
-    if share <= 0.5:
+    least = max(LEAST_IN_LEAF, math.isqrt(int(total)))
+    splits: dict[str, list[int]] = {name: [] for name in names}
+    if 2 * least <= total:
         grower = DecisionTreeClassifier(
-            criterion="entropy", min_weight_fraction_leaf=share, max_leaf_nodes=1 + LEAVES_PER_COLUMN * len(names),
-            random_state=0,
+            criterion="entropy", min_weight_fraction_leaf=least / total,
+            max_leaf_nodes=1 + LEAVES_PER_COLUMN * len(names), random_state=0,
         )  # fmt: skip
         tree = grower.fit(np.array(columns, dtype=np.float32).T, classes, sample_weight=weights).tree_
-        keys, inner = list(ranked), tree.children_left >= 0
-        for feature, threshold in zip(tree.feature[inner], tree.threshold[inner], strict=True):
+        keys = list(ranked)
+        for node in _by_gain(tree):
+            feature, threshold = tree.feature[node], tree.threshold[node]
             if feature < len(keys) and np.isfinite(threshold) and keys[feature] in splits:
-                splits[keys[feature]].add(math.floor(threshold))
-    largest = {name: np.count_nonzero(~np.isnan(values)) - 1 for name, (values, _) in ranked.items()}
-    return {
-        name: np.array(sorted(place for place in places if 0 <= place < largest[name]), dtype=np.intp)
-        for name, places in splits.items()
-    }
+                splits[keys[feature]].append(math.floor(threshold))
+    return {name: _apart(places, *ranked[name], weights, least) for name, places in splits.items()}
+
+
+def _by_gain(tree: Any) -> list[int]:
+    """The nodes of a tree that are split, those first that tell the classes apart for most rows."""
+    inner = np.flatnonzero(tree.children_left >= 0)
+    uncertain = tree.weighted_n_node_samples * tree.impurity
+    gain = uncertain[inner] - uncertain[tree.children_left[inner]] - uncertain[tree.children_right[inner]]
+    found: list[int] = inner[np.argsort(-gain, kind="stable")].tolist()
+    return found
+
+
+def _apart(
+    places: Sequence[int], values: Floats, ranks: NDArray[np.intp], weights: Floats, least: float
+) -> NDArray[np.intp]:
+    """Those of the splits, the best first, that leave at least some weight of rows in each interval, sorted.
+
+    Parts of the tree split the same column at nearly the same number, with hardly a row between.
+    """
+    held = np.bincount(ranks, weights, len(values))[~np.isnan(values)]
+    upto = np.append(0.0, np.cumsum(held))  # the weight of rows with less than each value, and of all rows
+    kept: list[int] = []
+    for place in places:
+        ends = sorted({-1, place, *kept, len(held) - 1})
+        if np.diff(upto[np.array(ends) + 1]).min() >= least:
+            kept = ends[1:-1]
+    return np.array(kept, dtype=np.intp)
