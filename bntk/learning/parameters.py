@@ -17,7 +17,7 @@ from bntk.errors import NetworkError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import Counter, as_counter
 from bntk.learning.counts.base import check_same_variables
-from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
+from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations
 from bntk.network import BayesianNetwork
 
 
@@ -154,10 +154,11 @@ def estimated(
     positions: Mapping[str, Sequence[float]] | None = None,
 ) -> BayesianNetwork:
     """The network with the estimates from counts: one table per family, and those that the prior needs beside."""
-    alphas = prior.pseudo_counts(families, prior_counts)
     cpts = [
-        CPT._trusted(family[-1], posterior_mean(table, alpha), family[:-1], table)
-        for family, table, alpha in zip(families, counts, alphas, strict=True)
+        CPT._trusted(family[-1], values, family[:-1], table)
+        for family, values, table in zip(
+            families, prior.estimates(families, counts, prior_counts), counts, strict=True
+        )
     ]
     return BayesianNetwork._trusted(dag, cpts, prior=prior, prior_counts=prior_counts, positions=positions)
 
