@@ -383,7 +383,7 @@ def prior(text: str) -> str | float | PriorSpec:
     except ArgumentTypeError:
         alpha = -1.0
     if alpha < 0:
-        raise ArgumentTypeError(f"expected mle, a number from 0, bdeu:ESS or backoff:ROWS, got {text!r}")
+        raise ArgumentTypeError(f"expected mle, a number from 0, bdeu:ESS, backoff:ROWS or hdp, got {text!r}")
     return alpha
 
 

@@ -389,7 +389,7 @@ class HDP(Prior):
     iterations: int = 500
     burn_in: int = 100
     shape: float = 1.0
-    rate: float = 0.1
+    rate: float = 0.02
     concentration: float | None = None
     seed: int = 0
     given: tuple[str, ...] = ()
