@@ -149,7 +149,9 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
     group.add_argument("--search", type=one_of(searches), help=f"the search for a structure: {_listed(searches)}")
     group.add_argument("--max-parents", type=natural, metavar="K", help="the largest number of parents of a variable")
     group.add_argument(
-        "--prior", type=prior, help="prior of the probabilities: mle, a number for each cell, bdeu:ESS, backoff:ROWS, hdp"
+        "--prior",
+        type=prior,
+        help="prior of the probabilities: mle, a number for each cell, bdeu:ESS, backoff:ROWS, hdp",
     )
     add_numeric(group)
     group.add_argument(

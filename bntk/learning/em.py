@@ -136,10 +136,11 @@ def fit_em(
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, or TableCounter
         Must have a column for each node that is not hidden; others are ignored.
-    prior : "mle", "backoff", float, mapping, or Prior
+    prior : "mle", "backoff", "hdp", float, mapping, or Prior
         Maximum likelihood, or a prior: a number is the Dirichlet alpha of every cell; a mapping gives it by variable
         (a number, or one per state); ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size. With ``"backoff"``
-        (:class:`bntk.priors.Backoff`) EM runs with its ``alpha``, and the tables are shrunk at the end.
+        (:class:`bntk.priors.Backoff`) EM runs with its ``alpha``, and the tables are shrunk at the end; with ``"hdp"``
+        (:class:`bntk.priors.HDP`) it runs with one row added to each cell, and the tables are smoothed at the end.
     start : BayesianNetwork, optional
         The network to begin with, over the same structure and states. By default the estimates from available cases
         with one row added to each cell, and random tables in families with a hidden variable.

@@ -30,6 +30,8 @@ Counts need not be whole numbers: the last row of a node then weighs less than 1
 whole numbers this is the posterior; between them it is an interpolation.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-decorators, no-check-untyped-defs
+
 from __future__ import annotations
 
 import math

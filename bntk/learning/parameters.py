@@ -50,10 +50,11 @@ def fit(
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, or Counter
         Must have a column for each node; others are ignored.
-    prior : "mle", "backoff", float, mapping, or Prior
+    prior : "mle", "backoff", "hdp", float, mapping, or Prior
         A number is the Dirichlet alpha of every cell; a mapping gives it by variable (a number, or one per state);
         ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size, ``BDeu.per_class(alpha, target=...)`` one of each
-        class; ``"backoff"`` shrinks each table towards P(child), see :class:`bntk.priors.Backoff`.
+        class; ``"backoff"`` shrinks each table towards P(child), see :class:`bntk.priors.Backoff`; ``"hdp"`` smooths it
+        along the chain of its parents, see :class:`bntk.priors.HDP`.
     weights : array_like, optional
         One non-negative number per row: how often it counts. Weights are not scaled.
     variables : sequence of Variable, optional
@@ -156,9 +157,7 @@ def estimated(
     """The network with the estimates from counts: one table per family, and those that the prior needs beside."""
     cpts = [
         CPT._trusted(family[-1], values, family[:-1], table)
-        for family, values, table in zip(
-            families, prior.estimates(families, counts, prior_counts), counts, strict=True
-        )
+        for family, values, table in zip(families, prior.estimates(families, counts, prior_counts), counts, strict=True)
     ]
     return BayesianNetwork._trusted(dag, cpts, prior=prior, prior_counts=prior_counts, positions=positions)
 

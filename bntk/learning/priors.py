@@ -20,7 +20,7 @@ from bntk.data.variable import Variable, cards_of, format_states, names_of
 from bntk.data.weights import LEAST, MOST
 from bntk.errors import ArgumentError, DataError, UnknownNameError, did_you_mean
 
-__all__ = ["BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "HDP", "MaximumLikelihood", "Prior", "as_prior"]
+__all__ = ["HDP", "BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
 
 #: The variables of a family: the parents, then the child.
 Family = tuple[Variable, ...]
@@ -338,8 +338,8 @@ class Backoff(Prior):
 class HDP(Prior):
     """Tables are smoothed along the chain of their parents, by a hierarchical Dirichlet process.
 
-    With the parents u_1, ..., u_d of a child x in the order of the chain, each distribution is drawn around the one with
-    a parent less, and all of a level have the same concentration:
+    With the parents u_1, ..., u_d of a child x in the order of the chain, each distribution is drawn around the one
+    with a parent less, and all of a level have the same concentration:
 
         theta(x) ~ Dirichlet(alpha_0 / r, ..., alpha_0 / r),
         theta(x | u_1) ~ Dirichlet(alpha_1 theta(x)),
@@ -351,8 +351,8 @@ class HDP(Prior):
         theta(x | u_1, ..., u_l) = (n_x + alpha_l theta(x | u_1, ..., u_l-1)) / (n + alpha_l),
 
     and these are averaged. So how much each level counts is learned for each table; a parent configuration without
-    data has the estimate of the level above. It pays where tables have several parents, and costs some hundred times
-    as much as counting: a table takes time by the number of its configurations with data.
+    data has the estimate of the level above. It pays where tables have several parents. It takes time: all sweeps over
+    the configurations with data of each table.
 
     The chain begins with the parents in ``given``; the others follow by falling mutual information with the child given
     these, in the family's own counts, equal ones in the order of the variables.
@@ -370,7 +370,9 @@ class HDP(Prior):
     burn_in : int
         The number of sweeps before them.
     shape, rate : float
-        The Gamma prior of the concentrations, with mean ``shape / rate``.
+        The Gamma prior of the concentrations, with mean ``shape / rate``. The default, with mean 50, was chosen by the
+        log loss of classifiers on six UCI sets. Where there is little noise, as in the sets car and nursery, a smaller
+        mean was better, such as 10 by ``rate=0.1``.
     concentration : float, optional
         A fixed concentration of all levels, instead of the prior.
     seed : int
@@ -382,8 +384,9 @@ class HDP(Prior):
     --------
     >>> import bntk
     >>> rows = {"a": list("xxxxyyyz"), "b": list("ppqqpqqp"), "c": list("00010111")}
-    >>> bntk.fit("a -> c; b -> c", rows, prior=bntk.priors.HDP()).cpt("c").probability("1", {"a": "x", "b": "p"})
-    0.3
+    >>> table = bntk.fit("a -> c; b -> c", rows, prior=bntk.priors.HDP()).cpt("c")
+    >>> round(table.probability("1", {"a": "x", "b": "p"}), 2)
+    0.39
     """
 
     iterations: int = 500
@@ -398,9 +401,9 @@ class HDP(Prior):
         _checking.whole_number("iterations of an HDP", self.iterations, 1, _checking.MOST)
         _checking.whole_number("burn_in of an HDP", self.burn_in, 0, _checking.MOST)
         _checking.whole_number("seed of an HDP", self.seed, 0)
-        for name in ("shape", "rate", "concentration"):
-            if getattr(self, name) is not None or name != "concentration":
-                check_pseudo_count(getattr(self, name), f"{name} of an HDP", positive=True)
+        # A node takes up to as many steps as its concentration, so that larger ones would not end.
+        for name in ("shape", "rate", *(() if self.concentration is None else ("concentration",))):
+            _checking.number(f"{name} of an HDP", getattr(self, name), 1e-6, 1e6)
         given = _checking.several("given of an HDP", self.given, "names of variables")
         object.__setattr__(self, "given", tuple(_checking.text("each of given", name) for name in given))
 
@@ -500,6 +503,6 @@ def as_prior(prior: Prior | str | float | Mapping[str, ArrayLike]) -> Prior:
     if isinstance(prior, Mapping) or (isinstance(prior, (int, float, np.number)) and not isinstance(prior, bool)):
         return Dirichlet(prior if isinstance(prior, Mapping) else float(prior))
     raise ValueError(
-        f"prior={prior!r} is not known; give 'mle', 'backoff', 'hdp', a number (Dirichlet alpha of every cell), a mapping of "
-        "variable name to numbers, or a prior such as bntk.priors.BDeu(10)"
+        f"prior={prior!r} is not known; give 'mle', 'backoff', 'hdp', a number (Dirichlet alpha of every cell), a "
+        "mapping of variable name to numbers, or a prior such as bntk.priors.BDeu(10)"
     )
