@@ -74,6 +74,7 @@ def _of_networks() -> Iterator[Callable[[], Any]]:
     yield lambda: bntk.fit(asia.dag, holes)
     yield lambda: bntk.fit(asia.dag, holes, weights=np.ones(200))
     yield lambda: bntk.fit(asia.dag, holes, missing="em", prior=1.0)
+    yield lambda: bntk.fit(asia.dag, rows, prior=bntk.priors.HDP(2, 1))
 
 
 def _read_rows() -> None:

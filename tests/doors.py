@@ -397,7 +397,7 @@ def _spaces(folder: Path) -> Iterator[Door]:
 
 
 def _priors(folder: Path) -> Iterator[Door]:
-    for name in ("BDeu", "BDeuPerClass", "Backoff"):
+    for name in ("BDeu", "BDeuPerClass", "Backoff", "HDP"):
         yield door(f"priors.{name}", getattr(priors, name), None)
     yield door("priors.Dirichlet", priors.Dirichlet, None, value={"a": [1.0, 1.0]})
     yield door("priors.as_prior", priors.as_prior, None, prior={"a": [1.0, 1.0]})

@@ -202,7 +202,9 @@ class BayesClassifier(RowReader):
     prior : float, "mle", "backoff" or Prior
         The prior of the conditional probability tables. A number is added to every count (the Dirichlet parameter alpha
         of every cell; 1 is Laplace's rule), ``"mle"`` adds nothing. With ``"backoff"``, tables that have features as
-        parents are shrunk towards those given the class alone, see :class:`bntk.priors.Backoff`. Where the structure is
+        parents are shrunk towards those given the class alone, see :class:`bntk.priors.Backoff`; with ``"hdp"`` all
+        tables are smoothed along the chain of their parents, the class first, see :class:`bntk.priors.HDP`. Where the
+        structure is
         found by a score of predictions that is given by its name (``criterion="loo"``), this score adds the same number
         to every count: the ``alpha`` of a ``Backoff``, and 1 for priors without one. It does not shrink tables.
     class_prior : {"empirical", "uniform"}, array_like or mapping

@@ -40,7 +40,10 @@ def _add_options(parser: ArgumentParser) -> None:
     )
     add_data(parser)
     parser.add_argument(
-        "--prior", type=prior, default="mle", help="mle (default), a number for each cell, bdeu:ESS or backoff:ROWS"
+        "--prior",
+        type=prior,
+        default="mle",
+        help="mle (default), a number for each cell, bdeu:ESS, backoff:ROWS or hdp",
     )
     parser.add_argument(
         "--missing", type=one_of(("auto", "available", "em")), default="auto",

@@ -152,7 +152,9 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
     group.add_argument("--search", type=one_of(searches), help=f"the search for a structure: {_listed(searches)}")
     group.add_argument("--max-parents", type=natural, metavar="K", help="the largest number of parents of a variable")
     group.add_argument(
-        "--prior", type=prior, help="prior of the probabilities: mle, a number for each cell, bdeu:ESS, backoff:ROWS"
+        "--prior",
+        type=prior,
+        help="prior of the probabilities: mle, a number for each cell, bdeu:ESS, backoff:ROWS, hdp",
     )
     add_numeric(group)
     group.add_argument(
@@ -274,7 +276,7 @@ class ScoreSpec:
 
 @dataclass(frozen=True)
 class PriorSpec:
-    """A prior with a number, as ``bdeu:1`` or ``backoff:5`` names it; without one, its own default counts."""
+    """A prior with a number, as ``bdeu:1`` or ``backoff:5`` names it, or ``hdp``; without one, its default counts."""
 
     name: str
     number: float | None = None
@@ -284,8 +286,12 @@ class PriorSpec:
 
     def make(self) -> Any:
         """The prior."""
-        from bntk.learning.priors import Backoff, BDeu
+        from bntk.learning.priors import HDP, Backoff, BDeu
 
+        if self.name == "hdp":
+            if self.number is not None:
+                raise ValueError(f"the prior hdp takes no number; leave out :{self.number:g}")
+            return HDP()
         kind = BDeu if self.name == "bdeu" else Backoff
         return kind() if self.number is None else kind(self.number)
 
@@ -371,9 +377,9 @@ def score(text: str) -> ScoreSpec:
 
 
 def prior(text: str) -> str | float | PriorSpec:
-    """A prior, as ``mle``, ``0.5``, ``bdeu:1``, ``backoff`` or ``backoff:5``."""
+    """A prior, as ``mle``, ``0.5``, ``bdeu:1``, ``backoff``, ``backoff:5`` or ``hdp``."""
     name, colon, parameter = text.lower().partition(":")
-    if name in ("bdeu", "backoff"):
+    if name in ("bdeu", "backoff", "hdp"):
         return PriorSpec(name, number(parameter) if colon else None)
     if text.lower() == "mle":
         return "mle"
@@ -382,7 +388,7 @@ def prior(text: str) -> str | float | PriorSpec:
     except ArgumentTypeError:
         alpha = -1.0
     if alpha < 0:
-        raise ArgumentTypeError(f"expected mle, a number from 0, bdeu:ESS or backoff:ROWS, got {text!r}")
+        raise ArgumentTypeError(f"expected mle, a number from 0, bdeu:ESS, backoff:ROWS or hdp, got {text!r}")
     return alpha
 
 

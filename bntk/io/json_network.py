@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from bntk.errors import DataError
 from bntk.io.building import NOWHERE, NetworkBuilder
 from bntk.io.json_labels import label_parts, read_label
 from bntk.io.json_text import json_text, read_json, shown
-from bntk.learning.priors import Backoff, BDeu, Dirichlet, MaximumLikelihood
+from bntk.learning.priors import HDP, Backoff, BDeu, Dirichlet, MaximumLikelihood
 from bntk.network import BayesianNetwork
 
 FORMAT, VERSION = "bntk network", 1
@@ -35,6 +36,7 @@ _PRIORS: dict[str, tuple[type, tuple[str, ...]]] = {
     "dirichlet": (Dirichlet, ("value", "default")),
     "bdeu": (BDeu, ("ess",)),
     "backoff": (Backoff, ("rows", "alpha", "given")),
+    "hdp": (HDP, ("iterations", "burn_in", "shape", "rate", "concentration", "seed", "given")),
 }
 
 
@@ -253,6 +255,8 @@ def _plain(value: Any) -> Any:
     """Numbers, names, lists and mappings of them without numpy."""
     if isinstance(value, tuple):
         return list(value)
+    if value is None or isinstance(value, Integral):
+        return value if value is None else int(value)
     if isinstance(value, Mapping):
         return {name: _plain(number) for name, number in value.items()}
     return np.asarray(value, dtype=np.float64).tolist()

@@ -136,10 +136,11 @@ def fit_em(
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, or TableCounter
         Must have a column for each node that is not hidden; others are ignored.
-    prior : "mle", "backoff", float, mapping, or Prior
+    prior : "mle", "backoff", "hdp", float, mapping, or Prior
         Maximum likelihood, or a prior: a number is the Dirichlet alpha of every cell; a mapping gives it by variable
         (a number, or one per state); ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size. With ``"backoff"``
-        (:class:`bntk.priors.Backoff`) EM runs with its ``alpha``, and the tables are shrunk at the end.
+        (:class:`bntk.priors.Backoff`) EM runs with its ``alpha``, and the tables are shrunk at the end; with ``"hdp"``
+        (:class:`bntk.priors.HDP`) it runs with one row added to each cell, and the tables are smoothed at the end.
     start : BayesianNetwork, optional
         The network to begin with, over the same structure and states. By default the estimates from available cases
         with one row added to each cell, and random tables in families with a hidden variable.
@@ -307,7 +308,7 @@ class IncompleteRows:
         self.scopes = [(*parents, node) for node, parents in enumerate(dag.parent_indices)]
         self.open = [node for node, scope in enumerate(self.scopes) if table.has_missing[list(scope)].any()]
         self.is_complete = not self.open
-        self._alphas = [_alpha(family, prior) for family in self.families]
+        self._alphas = [_alpha(family, prior.within_em()) for family in self.families]
         self._whole = table.complete_rows()
         self._partial, self._numbers = kinds_of_rows(table.codes[:, ~self._whole])
         self._cells = self._expected(dag)
@@ -412,8 +413,7 @@ class IncompleteRows:
 
     def network(self, dag: DAG, counts: Sequence[Floats]) -> BayesianNetwork:
         """The network with the estimates from expected counts, under the whole prior: tables are shrunk here."""
-        alphas = self.prior.pseudo_counts(self.families, _prior_counts(self.prior, self.families, counts))
-        tables = [posterior_mean(table, alpha) for table, alpha in zip(counts, alphas, strict=True)]
+        tables = self.prior.estimates(self.families, counts, _prior_counts(self.prior, self.families, counts))
         parts = zip(self.families, tables, counts, strict=True)
         # Without a prior the network refuses to be updated, which expected counts do not allow.
         return BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counted) for f, values, counted in parts])

@@ -17,7 +17,7 @@ from bntk.errors import NetworkError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import Counter, as_counter
 from bntk.learning.counts.base import check_same_variables
-from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
+from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations
 from bntk.network import BayesianNetwork
 
 
@@ -50,10 +50,11 @@ def fit(
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, or Counter
         Must have a column for each node; others are ignored.
-    prior : "mle", "backoff", float, mapping, or Prior
+    prior : "mle", "backoff", "hdp", float, mapping, or Prior
         A number is the Dirichlet alpha of every cell; a mapping gives it by variable (a number, or one per state);
         ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size, ``BDeu.per_class(alpha, target=...)`` one of each
-        class; ``"backoff"`` shrinks each table towards P(child), see :class:`bntk.priors.Backoff`.
+        class; ``"backoff"`` shrinks each table towards P(child), see :class:`bntk.priors.Backoff`; ``"hdp"`` smooths it
+        along the chain of its parents, see :class:`bntk.priors.HDP`.
     weights : array_like, optional
         One non-negative number per row: how often it counts. Weights are not scaled.
     variables : sequence of Variable, optional
@@ -154,10 +155,9 @@ def estimated(
     positions: Mapping[str, Sequence[float]] | None = None,
 ) -> BayesianNetwork:
     """The network with the estimates from counts: one table per family, and those that the prior needs beside."""
-    alphas = prior.pseudo_counts(families, prior_counts)
     cpts = [
-        CPT._trusted(family[-1], posterior_mean(table, alpha), family[:-1], table)
-        for family, table, alpha in zip(families, counts, alphas, strict=True)
+        CPT._trusted(family[-1], values, family[:-1], table)
+        for family, values, table in zip(families, prior.estimates(families, counts, prior_counts), counts, strict=True)
     ]
     return BayesianNetwork._trusted(dag, cpts, prior=prior, prior_counts=prior_counts, positions=positions)
 

@@ -1,6 +1,7 @@
-"""Priors of parameters: the pseudo-counts that are added to the counts of a family before they are normalised.
+"""Priors of parameters: how tables are estimated from counts.
 
-Counts and pseudo-counts are normalised by :func:`posterior_mean`.
+Most priors are pseudo-counts that are added to the counts of a family before both are normalised, by
+:func:`posterior_mean`.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from bntk import _checking
 from bntk.data.variable import Variable, cards_of, format_states, names_of
 from bntk.data.weights import LEAST, MOST
-from bntk.errors import DataError, UnknownNameError, did_you_mean
+from bntk.errors import ArgumentError, DataError, UnknownNameError, did_you_mean
 
-__all__ = ["BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
+__all__ = ["HDP", "BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
 
 #: The variables of a family: the parents, then the child.
 Family = tuple[Variable, ...]
@@ -28,7 +29,7 @@ Tables = Mapping[tuple[str, ...], NDArray[Any]]
 
 
 class Prior(ABC):
-    """The base of all priors: pseudo-counts alpha_ijk for families.
+    """The base of all priors: pseudo-counts alpha_ijk for families, or another way to estimate their tables.
 
     A prior of your own derives from this class. Most need only :meth:`pseudo_count`.
 
@@ -68,9 +69,30 @@ class Prior(ABC):
             _check_cells(alpha if isinstance(alpha, float) else float(np.max(alpha)))
         return found
 
+    def estimates(
+        self, families: Sequence[Family], counts: Sequence[NDArray[Any]], tables: Tables
+    ) -> list[NDArray[np.float64]]:
+        """The tables of several families: their counts plus the pseudo-counts, normalised.
+
+        Parameters
+        ----------
+        families : sequence of tuples of Variable
+            The parents, then the child.
+        counts : sequence of arrays
+            The counts of each family, one axis per variable.
+        tables : mapping
+            The counts that :meth:`needed` named, by the names of their variables.
+        """
+        alphas = self.pseudo_counts(families, tables)
+        return [posterior_mean(table, alpha) for table, alpha in zip(counts, alphas, strict=True)]
+
     def needed(self, families: Sequence[Family]) -> list[Family]:
         """The families whose counts :meth:`pseudo_counts` depends on; none for most priors."""
         return []
+
+    def within_em(self) -> Prior:
+        """The prior that the iterations of EM have; tables are estimated by the whole prior at the end."""
+        return self
 
     def given_class(self, variables: Sequence[Variable]) -> Prior:
         """The prior as a classifier uses it, which has these class variables."""
@@ -312,6 +334,103 @@ class Backoff(Prior):
         return found
 
 
+@dataclass(frozen=True)
+class HDP(Prior):
+    """Tables are smoothed along the chain of their parents, by a hierarchical Dirichlet process.
+
+    With the parents u_1, ..., u_d of a child x in the order of the chain, each distribution is drawn around the one
+    with a parent less, and all of a level have the same concentration:
+
+        theta(x) ~ Dirichlet(alpha_0 / r, ..., alpha_0 / r),
+        theta(x | u_1) ~ Dirichlet(alpha_1 theta(x)),
+        theta(x | u_1, u_2) ~ Dirichlet(alpha_2 theta(x | u_1)), ...,    alpha_l ~ Gamma(shape, rate).
+
+    The estimate is the posterior mean, by Gibbs sampling over the table counts of the Chinese restaurant franchise and
+    the concentrations (Petitjean, Buntine, Webb and Zaidi 2018): in each sweep theta is computed from the root down as
+
+        theta(x | u_1, ..., u_l) = (n_x + alpha_l theta(x | u_1, ..., u_l-1)) / (n + alpha_l),
+
+    and these are averaged. So how much each level counts is learned for each table; a parent configuration without
+    data has the estimate of the level above. It pays where tables have several parents. It takes time: all sweeps over
+    the configurations with data of each table.
+
+    The chain begins with the parents in ``given``; the others follow by falling mutual information with the child given
+    these, in the family's own counts, equal ones in the order of the variables.
+
+    The estimates depend on the counts and the seed only. So :meth:`bntk.BayesianNetwork.update` equals fitting all
+    rows. Counts that are not whole numbers, by weights of rows or by EM, are taken as rows of which the last one of a
+    cell weighs less. EM itself runs with one row added to each cell, and the tables are smoothed at the end.
+    Classifiers that add pseudo-counts themselves (AODE, A2DE, MANB, AMODE, and words by ``numeric="multinomial"``) do
+    not take this prior.
+
+    Parameters
+    ----------
+    iterations : int
+        The number of sweeps whose estimates are averaged.
+    burn_in : int
+        The number of sweeps before them.
+    shape, rate : float
+        The Gamma prior of the concentrations, with mean ``shape / rate``. The default, with mean 50, was chosen by the
+        log loss of classifiers on six UCI sets. Where there is little noise, as in the sets car and nursery, a smaller
+        mean was better, such as 10 by ``rate=0.1``.
+    concentration : float, optional
+        A fixed concentration of all levels, instead of the prior.
+    seed : int
+        Seed of the sampling.
+    given : sequence of str
+        The parents that come first in the chain, from the root. A classifier fills in its class variables.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = {"a": list("xxxxyyyz"), "b": list("ppqqpqqp"), "c": list("00010111")}
+    >>> table = bntk.fit("a -> c; b -> c", rows, prior=bntk.priors.HDP()).cpt("c")
+    >>> round(table.probability("1", {"a": "x", "b": "p"}), 2)
+    0.39
+    """
+
+    iterations: int = 500
+    burn_in: int = 100
+    shape: float = 1.0
+    rate: float = 0.02
+    concentration: float | None = None
+    seed: int = 0
+    given: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _checking.whole_number("iterations of an HDP", self.iterations, 1, _checking.MOST)
+        _checking.whole_number("burn_in of an HDP", self.burn_in, 0, _checking.MOST)
+        _checking.whole_number("seed of an HDP", self.seed, 0)
+        # A node takes up to as many steps as its concentration, so that larger ones would not end.
+        for name in ("shape", "rate", *(() if self.concentration is None else ("concentration",))):
+            _checking.number(f"{name} of an HDP", getattr(self, name), 1e-6, 1e6)
+        given = _checking.several("given of an HDP", self.given, "names of variables")
+        object.__setattr__(self, "given", tuple(_checking.text("each of given", name) for name in given))
+
+    def given_class(self, variables: Sequence[Variable]) -> HDP:
+        """The chain begins with the class variables, unless ``given`` says otherwise."""
+        return self if self.given else replace(self, given=names_of(variables))
+
+    def within_em(self) -> Prior:
+        """One row added to each cell."""
+        return Dirichlet(1.0)
+
+    def pseudo_count(self, child: Variable, q: int) -> float:
+        """Refused: what is added to a count depends on all counts of the table."""
+        raise ArgumentError(
+            f"{self!r} has no pseudo-counts: it smooths whole tables, in bntk.fit and in classifiers that are one "
+            "network; give a number or bntk.priors.Backoff() here"
+        )
+
+    def estimates(
+        self, families: Sequence[Family], counts: Sequence[NDArray[Any]], tables: Tables
+    ) -> list[NDArray[np.float64]]:
+        """The posterior means."""
+        from bntk.learning.hdp import estimate_tables
+
+        return estimate_tables(families, counts, self)
+
+
 def sample_size(alpha: float, n_classes: int) -> float:
     """The equivalent sample size of all classes, for ``alpha`` rows in each."""
     _checking.number("alpha", alpha, 0, above=True)
@@ -363,8 +482,14 @@ def posterior_mean(counts: NDArray[Any], alpha: ArrayLike) -> NDArray[np.float64
     return np.divide(values, totals, out=uniform, where=totals > 0)
 
 
+#: The priors that have a name.
+_BY_NAME: dict[str, type[Prior]] = {"mle": MaximumLikelihood, "backoff": Backoff, "hdp": HDP}
+
+
 def as_prior(prior: Prior | str | float | Mapping[str, ArrayLike]) -> Prior:
-    """A prior from what users write: ``"mle"``, ``"backoff"``, a number (the Dirichlet alpha of each cell), a mapping.
+    """A prior from what users write: a name, a number (the Dirichlet alpha of each cell), a mapping, or the prior.
+
+    The names are ``"mle"``, ``"backoff"`` and ``"hdp"``.
 
     Examples
     --------
@@ -373,11 +498,11 @@ def as_prior(prior: Prior | str | float | Mapping[str, ArrayLike]) -> Prior:
     """
     if isinstance(prior, Prior):
         return prior
-    if isinstance(prior, str) and prior in ("mle", "backoff"):
-        return MaximumLikelihood() if prior == "mle" else Backoff()
+    if isinstance(prior, str) and prior in _BY_NAME:
+        return _BY_NAME[prior]()
     if isinstance(prior, Mapping) or (isinstance(prior, (int, float, np.number)) and not isinstance(prior, bool)):
         return Dirichlet(prior if isinstance(prior, Mapping) else float(prior))
     raise ValueError(
-        f"prior={prior!r} is not known; give 'mle', 'backoff', a number (Dirichlet alpha of every cell), a mapping of "
-        "variable name to numbers, or a prior such as bntk.priors.BDeu(10)"
+        f"prior={prior!r} is not known; give 'mle', 'backoff', 'hdp', a number (Dirichlet alpha of every cell), a "
+        "mapping of variable name to numbers, or a prior such as bntk.priors.BDeu(10)"
     )

@@ -103,6 +103,7 @@ VARIANTS = [
     bntk.NaiveBayes(numeric={"number": [0.0, 1.0], "count": "gaussian"}, missing="state", class_prior=[0.5, 0.2, 0.3]),
     bntk.TAN(criterion=bntk.scores.BDeu(ess=2), prior=bntk.priors.BDeu(4), missing="em", numeric="width", n_bins=3),
     bntk.TAN(root="lung", prior=bntk.priors.Backoff(rows=2, alpha=0.5), missing="state"),
+    bntk.KDB(2, prior=bntk.priors.HDP(iterations=20, burn_in=5, seed=3)),
     bntk.BAN(search=bntk.search.Tabu(restarts=1), max_parents=None),
     bntk.KDB(1, search="hc", criterion=bntk.scores.LOO()),
     bntk.STAN(weights=bntk.scores.BIC(), forest=True, criterion="bic"),

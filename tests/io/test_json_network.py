@@ -27,7 +27,7 @@ def test_states_keep_their_types(labels, ordered):
     assert parse(dump(network)).variable("a") == variable  # types and order are compared, too
 
 
-@given(networks(), st.sampled_from(["mle", 0.5, 1, {"x0": 2.0}, bntk.priors.BDeu(0.1)]))
+@given(networks(), st.sampled_from(["mle", 0.5, 1, {"x0": 2.0}, bntk.priors.BDeu(0.1), bntk.priors.HDP(5, 2)]))
 def test_a_fitted_network_can_be_updated_after_it_was_read(network, prior):
     rows, more = network.sample(50, seed=1), network.sample(30, seed=2)
     fitted = bntk.fit(network.dag, rows, prior=prior)

@@ -111,6 +111,7 @@ BAD = [
     ("learn asia.csv --prior mle:5", 2, "--prior"),
     ("learn asia.csv --prior backoff:x", 2, "--prior"),
     ("learn asia.csv --prior backoff:-3", 1, "rows"),
+    ("learn asia.csv --prior hdp:3", 1, "no number"),
     ("learn asia.csv --missing state", 2, "classifiers"),
     ("learn asia.csv --max-parents -1", 2, "--max-parents"),
     ("learn asia.csv --required smoke-lung", 2, "a->b"),

@@ -174,6 +174,8 @@ def test_options_reach_the_classifier(ask):
     options = ask("bntk info model.json")["options"]
     assert (options["k"], options["missing"], options["random_state"]) == (1, "state", 4)
     assert options["prior"] == repr(bntk.priors.BDeu(3.0))
+    ask("bntk learn asia.csv --target dysp --prior hdp -o model.json --model kdb")
+    assert ask("bntk info model.json")["options"]["prior"] == repr(bntk.priors.HDP())
     ask("bntk learn asia.csv --target dysp --model ban --score bdeu:7 --max-parents 1 --prior 0 -o model.json")
     options = ask("bntk info model.json")["options"]
     assert (options["criterion"], options["max_parents"], options["prior"]) == (repr(bntk.scores.BDeu(7.0)), 1, 0)

@@ -168,6 +168,12 @@ WORK: dict[str, Callable[[], Any]] = {
         *arrays(bntk.fit(CAR.dag, holes(CAR, 3000), weights=weights(3000), prior=1.0)),
         TableCounter(holes(CAR)).pairs("class").counts,
     ],
+    "begin_trees": lambda: arrays(bntk.fit(CAR.dag, CAR.sample(40), prior=bntk.priors.HDP(3, 2))),
+    "sweep_trees": lambda: [
+        *arrays(bntk.fit(ASIA.dag, ASIA.sample(3000), prior=bntk.priors.HDP(20, 10))),
+        *arrays(bntk.fit(CAR.dag, CAR.sample(300), prior=bntk.priors.HDP(6, 2, concentration=0.3))),
+        *arrays(bntk.fit(CAR.dag, CAR.sample(300), weights=weights(300), prior=bntk.priors.HDP(6, 2))),
+    ],
     "score_tables": lambda: [
         bntk.score(CAR.dag, CAR.sample(500), score) for score in ("bic", "bdeu", "k2", "fnml", "qnml", "bds")
     ],

@@ -99,7 +99,7 @@ def _pair_tables() -> Kind:
 def kinds() -> dict[str, Kind]:
     """The classes of values, by their names in files."""
     families: dict[str, list[type]] = {
-        "priors": [priors.MaximumLikelihood, priors.Dirichlet, priors.BDeu, priors.BDeuPerClass, priors.Backoff],
+        "priors": [p for p in _public(priors) if is_dataclass(p)],
         "scores": [s for s in _public(scores) if issubclass(s, scores.Score) and not inspect.isabstract(s)],
         "search": [s for s in _public(search) if is_dataclass(s)],
         "space": [Group, Link],
