@@ -36,11 +36,11 @@ class BayesNetClassifier(NetworkClassifier):
     """Bayesian network classifier of any structure: a space, score and search of your choice, or a known structure.
 
     A score such as BDeu rates how well a network describes all variables, among which the class is only one: the best
-    DAG may leave it with few arcs, or none. So, without a space, two structures are found by the criterion, the best
-    DAG and the best forest of features that are all children of the class, and the one that predicts the class better
-    is taken: by its quadratic loss in five folds of the training rows. (The log loss has no bound for wrong predictions
-    that are sure, so that a structure without any class arc may seem better than all others.) A criterion that measures
-    predictions, as ``"loo"``, cannot lose the class, and finds any DAG.
+    DAG may leave it with few arcs, or none. So, without a space, the best DAG is compared with the best forest of
+    features that are all children of the class, by the same criterion, and with naive Bayes. The one that predicts the
+    class best is taken: by its quadratic loss in five folds of the training rows. (The log loss has no bound for wrong
+    predictions that are sure, so that a structure without any class arc may seem better than all others.) A criterion
+    that measures predictions, as ``"loo"``, is about the class already, and finds any DAG.
 
     A :class:`bntk.errors.WeakClassifierWarning` tells of a network that predicts the class worse than naive Bayes: if
     its log loss in five folds of the labelled training rows, with the structure as it is, is larger by more than the
@@ -51,14 +51,14 @@ class BayesNetClassifier(NetworkClassifier):
     space : callable or Space, optional
         ``space(features, target)`` gives the legal structures, as the functions of :mod:`bntk.spaces` do, for example
         ``bntk.spaces.tan``; or a :class:`bntk.Space` over the features and the class, by name. By default any DAG over
-        features and class, the class anywhere in it, or a forest below the class, whichever predicts the class better;
-        ``search_.search`` says which. For any DAG in any case, give
+        features and class, the class anywhere in it, a forest below the class, or naive Bayes, whichever predicts the
+        class best; ``search_.search`` says which. For any DAG in any case, give
         ``lambda features, target: bntk.spaces.dag([*features, target])``.
     criterion : str or Score
         The score that the structure maximises.
     search : str or Search
         A search by name or as an object; ``"auto"`` chooses one that suits the space and the number of features. The
-        best forest is always found exactly.
+        best forest is always the exact one.
     structure : DAG or str, optional
         A known structure, such as ``"class -> a -> b; class -> c"``, instead of a search. Features that are not in it
         are ignored, and so are columns in it that were left out with a warning. The class has the name of ``y``, or
@@ -108,7 +108,7 @@ class BayesNetClassifier(NetworkClassifier):
         if self.structure is not None:
             return self._given_structure(self.structure, counter.names)
         if self.space is None and isinstance(by_name(self.criterion, "criterion"), DecomposableScore):
-            return self._dag_or_forest(counter)
+            return self._best_for_class(counter)
         return super()._find_structure(counter)
 
     def _given_structure(self, structure: DAG | str, names: tuple[str, ...]) -> SearchResult:
@@ -118,30 +118,32 @@ class BayesNetClassifier(NetworkClassifier):
             raise DataError(f"the structure has {unknown}, which are neither features nor the class: {names}")
         return SearchResult(on_columns(dag, names), float("nan"), "given structure")
 
-    def _dag_or_forest(self, counter: TableCounter) -> SearchResult:
-        """The best DAG if it predicts the class better than the best forest below the class, else that forest."""
+    def _best_for_class(self, counter: TableCounter) -> SearchResult:
+        """The best forest below the class, naive Bayes or any DAG, whichever predicts the class best in folds."""
         *features, target = counter.names
-        anywhere = super()._find_structure(counter)
         score = self._given_score(self.criterion).with_target(target)
-        forest = learn_structure(counter, score, spaces.fan(features, target))
-        taken, other = self._loss_in_folds(anywhere.dag, counter), self._loss_in_folds(forest.dag, counter)
-        found, what = anywhere, "any DAG, not a forest below the class"
-        if not taken < other:
-            found, what, taken, other = forest, "a forest below the class, not any DAG", other, taken
+        anywhere = super()._find_structure(counter)
+        found = {
+            "a forest below the class": learn_structure(counter, score, spaces.fan(features, target)),
+            "naive Bayes": learn_structure(counter, score, spaces.naive_bayes(features, target)),
+            "any DAG": anywhere,
+        }
+        losses = {name: self._loss_in_folds(one.dag, counter) for name, one in found.items()}
+        taken = min(losses, key=losses.__getitem__)  # of equals the first one
+        figures = ", ".join(f"{name} {loss:.4g}" for name, loss in losses.items())
         return replace(
-            found,
-            search=f"{found.search}; {what}: quadratic loss of the class in five folds {taken:.4g}, not {other:.4g}",
+            found[taken],
+            search=f"{found[taken].search}; {taken}, by the quadratic loss of the class in five folds: {figures}",
             interrupted=anywhere.interrupted,
-            n_evaluated=anywhere.n_evaluated + forest.n_evaluated,
-            seconds=anywhere.seconds + forest.seconds,
+            n_evaluated=sum(one.n_evaluated for one in found.values()),
+            seconds=sum(one.seconds for one in found.values()),
         )
 
     def _loss_in_folds(self, dag: DAG, counter: TableCounter) -> float:
-        """The quadratic loss of the class; infinite for a structure that cannot be taken, NaN with too few rows."""
-        if self._given_class_prior() is not None and dag.parents(counter.names[-1]):
+        """The quadratic loss of the class; infinite where it cannot be told, or the structure cannot be taken."""
+        is_refused = self._given_class_prior() is not None and dag.parents(counter.names[-1])
+        if is_refused or counter.n_rows < LEAST_ROWS:
             return float("inf")
-        if counter.n_rows < LEAST_ROWS:
-            return float("nan")
         try:
             rows = held_out(dag, counter, self._fitted)
         except TooLargeError:  # nor could it predict rows like these
