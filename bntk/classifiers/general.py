@@ -14,7 +14,7 @@ from bntk._warnings import warn
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.features import Rows
 from bntk.classifiers.held_out import LEAST_ROWS, held_out
-from bntk.errors import DataError, TooLargeError, WeakClassifierWarning
+from bntk.errors import DataError, WeakClassifierWarning
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
@@ -40,11 +40,13 @@ class BayesNetClassifier(NetworkClassifier):
     features that are all children of the class, by the same criterion, and with naive Bayes. The one that predicts the
     class best is taken: by its quadratic loss in five folds of the training rows. (The log loss has no bound for wrong
     predictions that are sure, so that a structure without any class arc may seem better than all others.) A criterion
-    that measures predictions, as ``"loo"``, is about the class already, and finds any DAG.
+    that measures predictions, as ``"loo"``, is about the class already, and finds any DAG. A DAG that makes it
+    costly to sum out the missing values of some training row is not taken.
 
     A :class:`bntk.errors.WeakClassifierWarning` tells of a network that predicts the class worse than naive Bayes: if
     its log loss in five folds of the labelled training rows, with the structure as it is, is larger by more than the
-    standard error of the difference. Continuous features, which both have in common, are left out.
+    standard error of the difference. Continuous features, which both have in common, are left out, and so are rows in
+    which it is costly to sum out missing values.
 
     Parameters
     ----------
@@ -144,11 +146,8 @@ class BayesNetClassifier(NetworkClassifier):
         is_refused = self._given_class_prior() is not None and dag.parents(counter.names[-1])
         if is_refused or counter.n_rows < LEAST_ROWS:
             return float("inf")
-        try:
-            rows = held_out(dag, counter, self._fitted)
-        except TooLargeError:  # nor could it predict rows like these
-            return float("inf")
-        return rows.mean(rows.quadratic_losses)
+        rows = held_out(dag, counter, self._fitted)
+        return rows.mean(rows.quadratic_losses) if rows.is_whole else float("inf")
 
     def _fitted(self, dag: DAG, counter: TableCounter) -> BayesianNetwork:
         """The network with this structure, its tables estimated as those of the classifier are from labelled rows."""
@@ -171,17 +170,14 @@ class BayesNetClassifier(NetworkClassifier):
         naive = DAG(counter.names, [(target, name) for name in features])
         if self.dag_ == naive:
             return
-        try:
-            own, other = (held_out(dag, counter, self._fitted) for dag in (self.dag_, naive))
-        except TooLargeError:
-            return
+        own, other = (held_out(dag, counter, self._fitted) for dag in (self.dag_, naive))
         more = own.log_losses - other.log_losses
         if own.mean(more) > own.standard_error(more):
             warn(
                 lambda _: (
                     f"this {type(self).__name__} predicts the class worse than naive Bayes: in five folds of the "
                     f"training rows its log loss is {own.mean(own.log_losses):.4g}, that of naive Bayes "
-                    f"{other.mean(other.log_losses):.4g}; its structure may have lost the class. Try bntk.TAN(), "
+                    f"{own.mean(other.log_losses):.4g}; its structure may have lost the class. Try bntk.TAN(), "
                     'bntk.BAN(), bntk.NaiveBayes(), or criterion="loo", which rates predictions of the class'
                 ),
                 WeakClassifierWarning,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.graph.dag import DAG
-from bntk.inference.rows import posterior_rows
+from bntk.inference.elimination.engine import quick_posterior
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores.leaving_out import one_by_one, stratified
 from bntk.network import BayesianNetwork
@@ -37,12 +37,15 @@ class HeldOut(NamedTuple):
     classes : ndarray of int
         The true classes.
     weights : ndarray
-        What each row counts; these sum to one.
+        What each row counts; these sum to one. Rows in which the sums over missing cells are costly count nothing.
+    is_whole : bool
+        Whether all rows count.
     """
 
     probabilities: Floats
     classes: NDArray[np.int64]
     weights: Floats
+    is_whole: bool
 
     @property
     def log_losses(self) -> Floats:
@@ -81,13 +84,14 @@ def held_out(dag: DAG, counter: TableCounter, fitted: Callable[[DAG, TableCounte
     """
     counter = one_by_one(counter)
     table, weights = counter.table, counter.weights
-    classes = table.codes[-1].astype(np.int64)
-    found = np.empty((len(classes), table.variables[-1].n_states))
+    classes, target = table.codes[-1].astype(np.int64), len(table.variables) - 1
+    found, counts = np.empty((len(classes), table.variables[-1].n_states)), np.ones(len(classes), dtype=bool)
     folds = stratified(classes, FOLDS, 1, seed=0)[0]
     for fold in range(FOLDS):
         others, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         rest = TableCounter(table.take(others), None if weights is None else weights[others])
-        found[held] = posterior_rows(fitted(dag, rest), table.take(held).codes, len(table.variables) - 1)
-    found[np.isnan(found[:, 0])] = 1 / found.shape[1]  # a row that no class can explain says nothing about the class
-    shares = np.full(len(classes), 1 / len(classes)) if weights is None else weights / weights.sum()
-    return HeldOut(found, classes, shares)
+        found[held], too_large = quick_posterior(fitted(dag, rest), table.take(held).codes, target)
+        counts[held] = ~too_large
+    found[~counts | np.isnan(found[:, 0])] = 1 / found.shape[1]  # where no class is possible, all are equally likely
+    shares = counts * (1.0 if weights is None else weights)
+    return HeldOut(found, classes, shares / max(shares.sum(), 1e-300), bool(counts.all()))
