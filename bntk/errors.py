@@ -29,6 +29,7 @@ __all__ = [
     "TooLargeError",
     "UnknownNameError",
     "UnseenStateWarning",
+    "WeakClassifierWarning",
 ]
 
 
@@ -168,3 +169,7 @@ class InterruptedWarning(BntkWarning):
 
 class NormalisationWarning(BntkWarning):
     """Probabilities that did not sum to one, but nearly, were normalised."""
+
+
+class WeakClassifierWarning(BntkWarning):
+    """A classifier that predicts the class of training rows that are held out worse than naive Bayes does."""

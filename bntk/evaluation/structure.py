@@ -17,6 +17,12 @@ from bntk.classifiers.weighted import AWNB
 from bntk.learning.search import SearchResult
 
 
+class KnownStructure(BayesNetClassifier):
+    """A classifier with a structure that another one has found, which is nobody's choice to be warned of."""
+
+    _is_compared = False
+
+
 @dataclass(frozen=True)
 class Learner:
     """An estimator to be fitted in each split, and the structure that it keeps there, if it does."""
@@ -67,14 +73,14 @@ def keeping_structure(estimator: Any, X: Any, y: Any) -> Learner:
     return Learner(clone(estimator).set_params(**{estimator.steps[-1][0]: known}))
 
 
-def _with_known_structure(estimator: NetworkClassifier, fitted: NetworkClassifier) -> BayesNetClassifier:
+def _with_known_structure(estimator: NetworkClassifier, fitted: NetworkClassifier) -> KnownStructure:
     """A classifier with the fitted structure, and all parameters of the estimator that do not find one."""
     own = {"space", "criterion", "search", "structure"}
     if type(estimator)._learn is not NetworkClassifier._learn or type(estimator)._hold is not NetworkClassifier._hold:
         raise ValueError(f"relearn='parameters' cannot keep the structure of {type(estimator).__name__}: use 'all'")
     given = {name: value for name, value in estimator.get_params(deep=False).items() if name not in own}
     shared = BayesNetClassifier().get_params(deep=False).keys() & given.keys()
-    return BayesNetClassifier(structure=fitted.dag_, **{name: given[name] for name in sorted(shared)})
+    return KnownStructure(structure=fitted.dag_, **{name: given[name] for name in sorted(shared)})
 
 
 def _last_step(estimator: Any) -> Any:

@@ -174,6 +174,7 @@ CARDS = {"f0": 2, "f1": 2, "f2": 2, "class": 2}
     "structure", ["class -> f0; class -> f1; class -> f2", "class -> f0; class -> f1 -> f2; class -> f2"]
 )
 @pytest.mark.parametrize("prior", [1.0, 0.3, "mle"])
+@pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
 def test_em_equals_loops_from_the_estimates_of_the_labelled_rows(
     prior: Any, structure: str, share_missing: float
 ) -> None:
@@ -223,6 +224,7 @@ def test_tables_are_shrunk_at_the_end_where_the_prior_is_backoff() -> None:
 
 
 @pytest.mark.parametrize("prior", [1.0, "mle"])
+@pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
 def test_normal_distributions_and_tables_together_equal_loops(prior: Any) -> None:
     frame, shown, rows = small_rows(7, 0.2)
     rng = np.random.default_rng(1)

@@ -270,6 +270,7 @@ def posteriors_by_enumeration(network: bntk.BayesianNetwork, weights: dict[str, 
 
 
 @pytest.mark.parametrize("estimator", NETWORKS, ids=IDS)
+@pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
 def test_weighted_tables_of_any_network_predict_as_enumeration_says(estimator: Any) -> None:
     X, y = small_rows(90, holes=0.15)
     fitted, weights = clone(estimator).fit(X, y), {"a": 0.7, "b": 0.0, "c": 1.8, "d": 0.4}
@@ -284,6 +285,7 @@ def test_weighted_tables_of_any_network_predict_as_enumeration_says(estimator: A
 
 
 @pytest.mark.parametrize("estimator", NETWORKS, ids=IDS)
+@pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
 def test_weights_of_one_leave_a_classifier_as_it_is(estimator: Any) -> None:
     X, y = small_rows(90, holes=0.15)
     plain, weighted = clone(estimator).fit(X, y), bntk.AWNB(estimator, weights=1).fit(X, y)

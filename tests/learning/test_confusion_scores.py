@@ -166,6 +166,7 @@ def test_docstrings_list_all_parameters():
     ],
     ids=lambda c: type(c).__name__,
 )
+@pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
 def test_every_search_by_predictions_takes_them(classifier, criterion):
     X, y, *_ = bntk.datasets.make_ordinal(150, 4, 4, seed=2)
     model = classifier.set_params(criterion=criterion).fit(X, y)

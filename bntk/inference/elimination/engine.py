@@ -46,6 +46,11 @@ def log_joint_by_elimination(network: BayesianNetwork, codes: Codes, target: int
     return _within_budget(network, codes, target, normalise=False)
 
 
+def quick_posterior(network: BayesianNetwork, codes: Codes, target: int) -> Answer:
+    """As :func:`posterior_by_elimination`, where rows that cost much need no answer: no junction tree is planned."""
+    return _scores(network, codes, target, choose.MOST, normalise=True)
+
+
 def _within_budget(network: BayesianNetwork, codes: Codes, target: int | None, normalise: bool) -> Answer:
     """The rows that cost little at once; of the others those that a junction tree would not answer faster."""
     answer = _scores(network, codes, target, choose.first_budget(), normalise)
