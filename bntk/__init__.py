@@ -74,6 +74,7 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk.classifiers.dependence import KDB as KDB
     from bntk.classifiers.dependence import SPODE as SPODE
     from bntk.classifiers.dependence import SelectiveKDB as SelectiveKDB
+    from bntk.classifiers.ensemble import EnsembleKDB as EnsembleKDB
     from bntk.classifiers.general import BayesNetClassifier as BayesNetClassifier
     from bntk.classifiers.multidim.amode import AMODE as AMODE
     from bntk.classifiers.multidim.networks import MDBNC as MDBNC

@@ -283,6 +283,8 @@ class BayesClassifier(RowReader):
     }
     #: Whether it learns from rows without a label.
     _takes_unlabelled: ClassVar[bool] = False
+    #: What ``numeric="auto"`` does with numbers that are not states.
+    _cutting: ClassVar[str] = "mdl"
 
     # ---------------------------------------------------------------- what a classifier has to define
 
@@ -357,7 +359,7 @@ class BayesClassifier(RowReader):
                 )
             rows, codes = self._rows(X), self._sorted_states[labels.among(self.classes_)]
             more = [density.updated(rows.numbers, codes, weights) for density in self.densities_]
-            self._add(self._counter(rows, codes, weights))
+            self._add_rows(rows, codes, weights)
             self.densities_: tuple[Density, ...] = tuple(more)
             return self
 
@@ -399,8 +401,9 @@ class BayesClassifier(RowReader):
         self.classes_ = self._classes_of(labels) if classes is None else np.unique(np.asarray(classes))
         codes = labels.among(self.classes_)
         self.features_, rows = Features.learn(
-            X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state", self.identifiers
-        )
+            X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state", self.identifiers,
+            self._cutting,
+        )  # fmt: skip
         order = labels.order if classes is None else declared_order(code_column("classes", classes)) or labels.order
         states = self.classes_.tolist() if order is None else self._ordered_classes(order)
         self._class_variable = Variable(_class_name(y, self.features_.names), states, ordered=order is not None)
@@ -420,6 +423,10 @@ class BayesClassifier(RowReader):
             self.densities_ = fit_densities(
                 self.features_.continuous, rows.numbers, codes, len(self.classes_), weights, self._prior
             )
+
+    def _add_rows(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
+        """Take more features and classes into account."""
+        self._add(self._counter(rows, codes, weights))
 
     def _counter(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> TableCounter:
         """The rows with their classes, which come last."""

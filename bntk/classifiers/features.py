@@ -34,6 +34,8 @@ from bntk.data.columns import code_column, columns_of, n_rows_of, numbers_of
 from bntk.data.cuts import checked_cuts
 from bntk.data.numbers import (
     CONTINUOUS,
+    DRAWN,
+    WAYS,
     assembled,
     columns_of_numbers,
     columns_without_value,
@@ -129,7 +131,7 @@ class Features:
         others = [name for name in self.names if name not in discrete and name not in self.unused]
         if others != list(self.continuous) or not {*self.unused} <= {*self.names} - {*discrete}:
             raise DataError("each column must be a discrete feature, a continuous one, or unused")
-        if not {*self.continuous.values()} <= {*CONTINUOUS}:
+        if not {*self.continuous.values()} <= {*CONTINUOUS, DRAWN}:
             raise DataError(f"continuous features are {', '.join(CONTINUOUS)}, not {[*self.continuous.values()][:8]}")
         if not {*self.open, *self.cuts} <= {*discrete}:
             raise DataError("there are cut points or open states for what is no discrete feature")
@@ -153,21 +155,24 @@ class Features:
         n_bins: int = 10,
         missing_is_state: bool = False,
         identifiers: str = "drop",
+        cutting: str = "mdl",
     ) -> tuple[Features, Rows]:
         """The features of training rows, and these rows, read.
 
         A missing class has the number of classes as its code: such a row has no part in cuts by the class, but in
         everything else. With ``missing_is_state``, being missing is one more state of each feature with a missing cell.
-        Columns that nothing can be learned from are left out, see :func:`bntk.data.coding.left_out`.
+        Columns that nothing can be learned from are left out, see :func:`bntk.data.coding.left_out`. ``cutting`` is what
+        the rule for numbers does with those that are not states.
         """
         columns = columns_of(X)
         as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
         numbers = {} if as_labels else columns_of_numbers(columns)
-        cutting = "mdl" if (classes < n_classes).any() else "frequency"
-        ways = ways_of(numeric, columns, numbers, cutting, weights=weights)
+        cutting = cutting if (classes < n_classes).any() else "frequency"
+        known_ways = (*WAYS, DRAWN) if cutting == DRAWN else WAYS
+        ways = ways_of(numeric, columns, numbers, cutting, known_ways, weights)
         empty = columns_without_value(numbers)
         ways = {name: way for name, way in ways.items() if name not in empty}
-        continuous = {name: way for name, way in ways.items() if isinstance(way, str) and way in CONTINUOUS}
+        continuous = {name: way for name, way in ways.items() if isinstance(way, str) and way in (*CONTINUOUS, DRAWN)}
         as_numbers = {*empty, *(name for name, way in ways.items() if not (isinstance(way, str) and way == "category"))}
         coded = [code_column(name, own) for name, own in columns if name not in as_numbers]
         unused = tuple(left_out(coded, identifiers, empty, weights))

@@ -38,6 +38,8 @@ SMOOTH = "smooth"
 AVERAGED = "averaged"
 #: Ways to leave numbers what they are.
 CONTINUOUS = ("gaussian", "kde", "multinomial")
+#: Left what they are, and cut anew for each member of an ensemble.
+DRAWN = "drawn"
 #: All ways but the rule itself.
 WAYS = (*CUTTING, SMOOTH, AVERAGED, *CONTINUOUS, "bernoulli", "category")
 #: Given for all columns, these are for those that the rule cuts: a few whole numbers stay states.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 from bntk.classifiers.averaged import Counts
 from bntk.classifiers.base import RowReader
+from bntk.classifiers.chains import Member, TrainingRows
 from bntk.classifiers.composed.links import ConstantLink, EstimatorLink, NaiveLink
 from bntk.classifiers.densities import Columns, Gaussian, KernelDensities, Multinomial
 from bntk.classifiers.features import Features
@@ -105,6 +106,7 @@ def kinds() -> dict[str, Kind]:
         "space": [Group, Link],
         "features": [Features, Columns, Gaussian, Multinomial, KernelDensities, KernelDensity],
         "counts": [Counts],
+        "ensemble": [Member, TrainingRows],
         "labels": [Labels, ConstantLink, EstimatorLink, NaiveLink],
     }
     found = {f"{family}.{cls.__name__}": _by_fields(cls) for family, some in families.items() for cls in some}

@@ -1,0 +1,539 @@
+"""Kernels of :class:`bntk.EnsembleKDB`: cuts, information, leave-one-out, and tables over chains of parents.
+
+A *family* is a feature with a chain of parents u_1, ..., u_d, besides the class. Its table is shrunk towards that with
+one parent less, all the way down to P(x | c):
+
+    theta_0(x | c)            = (N_cx + alpha) / (N_c + alpha r),
+    theta_j(x | c, u_1 .. u_j) = (N_cux + rows theta_{j-1} + deep) / (N_cu + rows + deep r).
+
+A row with a missing parent counts, and is predicted, with the parents before that one.
+
+Tables are kept as a tree: a node is a configuration of the first parents that occurs. A node of more than a few rows
+has its counts; one of few has these rows, and what is deeper is counted when it is asked for. So the space is in
+proportion to the rows, however many parents there are.
+
+Codes are uint16, in all arrays here: one signature per kernel. Kernels trust their arguments and release the GIL.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-decorators, no-check-untyped-defs
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bntk._kernels import njit, part
+
+# Losses of leave-one-out.
+SQUARED, LOG, ZERO_ONE = 0, 1, 2
+# Losses that differ by less than this share are equal.
+TIE_SHARE = 1e-9
+# Products below this are scaled up again.
+TINY = 1e-200
+
+
+# ---- cuts ------------------------------------------------------------------------------------------------------------
+
+
+@part
+def split_gain(below, start, cut, stop):
+    """What a cut tells about the class: the rows times the mutual information of side and class."""
+    gain, left, right = 0.0, 0.0, 0.0
+    for c in range(below.shape[1]):
+        on_left, on_right = below[cut, c] - below[start, c], below[stop, c] - below[cut, c]
+        left += on_left
+        right += on_right
+        if on_left > 0:
+            gain += on_left * math.log(on_left)
+        if on_right > 0:
+            gain += on_right * math.log(on_right)
+        if on_left + on_right > 0:
+            gain -= (on_left + on_right) * math.log(on_left + on_right)
+    return gain - left * math.log(left) - right * math.log(right) + (left + right) * math.log(left + right)
+
+
+@njit(cache=True, nogil=True)
+def draw_cuts(mass, below, uniforms, n_leaves, cuts):
+    """Cuts of one column, by a tree with random splits; returns how many, fewer than ``n_leaves``.
+
+    ``mass`` and ``below`` are the rows, and those of each class, below each of the different values. Each leaf draws
+    some cuts, with a uniform number each, and keeps the one that tells most; the leaf whose cut tells most is split.
+    A cut at i is between the values i - 1 and i.
+    """
+    tries = uniforms.shape[1]
+    starts, stops = np.zeros(n_leaves, dtype=np.int64), np.zeros(n_leaves, dtype=np.int64)
+    best, gains = np.full(n_leaves, -1), np.zeros(n_leaves)
+    stops[0] = mass.size - 1
+    n, looked_at = 1, 0
+    for _ in range(n_leaves - 1):
+        for leaf in (looked_at, n - 1):
+            start, stop = starts[leaf], stops[leaf]
+            best[leaf] = -1
+            if stop - start < 2:
+                continue
+            for t in range(tries):
+                at = mass[start] + uniforms[2 * n - 1 - (leaf == n - 1), t] * (mass[stop] - mass[start])
+                cut = min(max(np.searchsorted(mass, at), start + 1), stop - 1)
+                gain = split_gain(below, start, cut, stop)
+                if best[leaf] < 0 or gain > gains[leaf]:
+                    best[leaf], gains[leaf] = cut, gain
+        chosen = -1
+        for leaf in range(n):
+            if best[leaf] >= 0 and (chosen < 0 or gains[leaf] > gains[chosen]):
+                chosen = leaf
+        if chosen < 0:
+            break
+        cuts[n - 1] = best[chosen]
+        starts[n], stops[n] = best[chosen], stops[chosen]
+        stops[chosen] = best[chosen]
+        looked_at = chosen
+        n += 1
+    return n - 1
+
+
+# ---- information -----------------------------------------------------------------------------------------------------
+
+
+@part
+def information_of(table):
+    """Rows times the mutual information of the two axes, and the rows."""
+    n_rows, found = 0.0, 0.0
+    first, second = np.zeros(table.shape[0]), np.zeros(table.shape[1])
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            n = table[i, j]
+            if n > 0:
+                n_rows += n
+                first[i] += n
+                second[j] += n
+                found += n * math.log(n)
+    for n in first:
+        if n > 0:
+            found -= n * math.log(n)
+    for n in second:
+        if n > 0:
+            found -= n * math.log(n)
+    return found + (n_rows * math.log(n_rows) if n_rows > 0 else 0.0), n_rows
+
+
+@njit(cache=True, nogil=True)
+def feature_information(codes, cards, classes, n_classes, weights, rows, changed, with_class, given_class):
+    """I(X_i; C) and I(X_i; X_j | C) on some rows, of the features that have changed; others stay as they are."""
+    for i in range(codes.shape[0]):
+        if changed[i]:
+            table = np.zeros((n_classes, cards[i] + 1))
+            for q in rows:
+                table[classes[q], codes[i, q]] += weights[q]
+            found, n_rows = information_of(table[:, : cards[i]])
+            with_class[i] = max(found / n_rows, 0.0) if n_rows > 0 else 0.0
+        for j in range(i):
+            if not changed[i] and not changed[j]:
+                continue
+            tables = np.zeros((n_classes, cards[i] + 1, cards[j] + 1))
+            for q in rows:
+                tables[classes[q], codes[i, q], codes[j, q]] += weights[q]
+            total, n_total = 0.0, 0.0
+            for c in range(n_classes):
+                found, n_rows = information_of(tables[c, : cards[i], : cards[j]])
+                total += found
+                n_total += n_rows
+            given_class[i, j] = max(total / n_total, 0.0) if n_total > 0 else 0.0
+            given_class[j, i] = given_class[i, j]
+
+
+# ---- leave-one-out ---------------------------------------------------------------------------------------------------
+
+
+@part
+def refine(codes, card, rows, starts, n_groups, spare, spare_starts):
+    """Divide groups of rows by one more variable; rows that miss it are dropped. Returns the number of groups.
+
+    Group g has the rows from ``starts[g]`` to ``starts[g + 1]``. The order of rows within a group is kept.
+    """
+    begins = np.empty(card + 2, dtype=np.int64)
+    n_found, end = 0, 0
+    spare_starts[0] = 0
+    for g in range(n_groups):
+        begins[:] = 0
+        for i in range(starts[g], starts[g + 1]):
+            begins[codes[rows[i]] + 1] += 1
+        begins[0] = end
+        for v in range(card):
+            begins[v + 1] += begins[v]
+            if begins[v + 1] > begins[v]:
+                n_found += 1
+                spare_starts[n_found] = begins[v + 1]
+        end = begins[card]
+        for i in range(starts[g], starts[g + 1]):
+            v = codes[rows[i]]
+            if v < card:
+                spare[begins[v]] = rows[i]
+                begins[v] += 1
+    for i in range(end):
+        rows[i] = spare[i]
+    for g in range(n_found + 1):
+        starts[g] = spare_starts[g]
+    return n_found
+
+
+@part
+def multiply(scores, theta, rows, n_rows, place, classes, weights, kind, losses):
+    """Multiply the scores of rows that are judged by theta, and return the loss of all of them.
+
+    ``losses`` has that of each judged row, which is replaced for these.
+    """
+    n_classes = scores.shape[1]
+    for i in range(n_rows):
+        q = place[rows[i]]
+        if q < 0:
+            continue
+        total, top = 0.0, 0.0
+        for c in range(n_classes):
+            scores[q, c] *= theta[q, c]
+            total += scores[q, c]
+            top = max(top, scores[q, c])
+        if total < TINY:
+            for c in range(n_classes):
+                scores[q, c] = scores[q, c] / total if total > 0 else 1.0 / n_classes
+                top = max(top, scores[q, c])
+            total = 1.0
+        p = scores[q, classes[rows[i]]] / total
+        if kind == SQUARED:
+            losses[q] = (1.0 - p) * (1.0 - p)
+        elif kind == LOG:
+            losses[q] = -math.log(max(p, 1e-300))
+        else:
+            losses[q] = 0.0 if p * total >= top else 1.0
+    loss = 0.0
+    for q in range(weights.size):
+        loss += weights[q] * losses[q]
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def leave_one_out(
+    codes, cards, classes, weights, left, judged, judged_weights, log_prior, order, parents, n_parents, max_k,
+    smoothing, kind, found,
+):  # fmt: skip
+    """Predict judged rows from all others, for each number of first features and of parents; returns the best two.
+
+    ``left`` is how much of a row is taken away when it is predicted. ``log_prior`` has the log of P(class) for each
+    judged row. The probabilities for the best two are written to ``found``, of the shape (judged rows, classes).
+    Returns the number of parents, that of features, and the loss; the first of equal ones in the order of features.
+    """
+    n_rows, n_judged, n_classes = codes.shape[1], judged.size, found.shape[1]
+    alpha, shrink, deep = smoothing[0], smoothing[1], smoothing[2]
+    place = np.full(n_rows, -1)
+    for i in range(n_judged):
+        place[judged[i]] = i
+    scores = np.empty((max_k + 1, n_judged, n_classes))
+    losses = np.zeros((max_k + 1, n_judged))
+    for k in range(max_k + 1):
+        for i in range(n_judged):
+            for c in range(n_classes):
+                scores[k, i, c] = math.exp(log_prior[i, c])
+    nothing = np.ones((n_judged, n_classes))
+    best = multiply(scores[0], nothing, judged, n_judged, place, classes, judged_weights, kind, losses[0])
+    for k in range(1, max_k + 1):
+        losses[k] = losses[0]
+    best_k, best_n = 0, 0
+    for i in range(n_judged):
+        for c in range(n_classes):
+            found[i, c] = scores[0, i, c]
+    theta = np.empty((n_judged, n_classes))
+    rows, spare = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
+    starts, spare_starts = np.empty(n_rows + 2, dtype=np.int64), np.empty(n_rows + 2, dtype=np.int64)
+    for n in range(order.size):
+        child = order[n]
+        own, r = codes[child], cards[child]
+        cells, totals = np.zeros((r, n_classes)), np.zeros(n_classes)
+        n_known = 0
+        for q in range(n_rows):
+            if own[q] < r:
+                rows[n_known] = q
+                n_known += 1
+                cells[own[q], classes[q]] += weights[q]
+                totals[classes[q]] += weights[q]
+        known = rows[:n_known].copy()
+        for i in range(n_known):
+            q, j = known[i], place[known[i]]
+            if j < 0:
+                continue
+            for c in range(n_classes):
+                away = left[q] if classes[q] == c else 0.0
+                total = totals[c] - away + alpha * r
+                theta[j, c] = (cells[own[q], c] - away + alpha) / total if total > 0 else 1.0 / r
+        cells[:] = 0.0
+        totals[:] = 0.0
+        starts[0], starts[1], n_groups = 0, n_known, 1
+        chosen, least = -1, best - TIE_SHARE * abs(best)
+        for k in range(max_k + 1):
+            if 0 < k <= n_parents[child]:
+                parent = parents[child, k - 1]
+                n_groups = refine(codes[parent], cards[parent], rows, starts, n_groups, spare, spare_starts)
+                for g in range(n_groups):
+                    begin, end = starts[g], starts[g + 1]
+                    for i in range(begin, end):
+                        q = rows[i]
+                        cells[own[q], classes[q]] += weights[q]
+                        totals[classes[q]] += weights[q]
+                    for i in range(begin, end):
+                        q, j = rows[i], place[rows[i]]
+                        if j < 0:
+                            continue
+                        for c in range(n_classes):
+                            away = left[q] if classes[q] == c else 0.0
+                            total = totals[c] - away + shrink + deep * r
+                            if total > 0:
+                                theta[j, c] = (cells[own[q], c] - away + shrink * theta[j, c] + deep) / total
+                    for i in range(begin, end):
+                        q = rows[i]
+                        cells[own[q], classes[q]] = 0.0
+                        totals[classes[q]] = 0.0
+            loss = multiply(scores[k], theta, known, n_known, place, classes, judged_weights, kind, losses[k])
+            if loss < least:
+                chosen, least = k, loss - TIE_SHARE * abs(loss)
+                best, best_k, best_n = loss, k, n + 1
+        if chosen >= 0:
+            for i in range(n_judged):
+                for c in range(n_classes):
+                    found[i, c] = scores[chosen, i, c]
+    for i in range(n_judged):
+        total = found[i].sum()
+        for c in range(n_classes):
+            found[i, c] = found[i, c] / total if total > 0 else 1.0 / n_classes
+    return best_k, best_n, best
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+@part
+def grown(array, size):
+    """The array, or a larger one with the same numbers at its begin."""
+    if size <= array.size:
+        return array
+    larger = np.empty(max(size, 2 * array.size), dtype=array.dtype)
+    larger[: array.size] = array
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def build_tables(codes, cards, classes, weights, n_classes, features, parents, depths, most_rows):
+    """The trees of all families of a member; see :class:`bntk.classifiers.ensemble.Tables` for the arrays.
+
+    ``parents[f]`` is the chain of family f, of ``depths[f]`` parents. Nodes with at most ``most_rows`` rows are not
+    divided further. Returns (nodes, children, counts, rows, roots).
+    """
+    n_rows, n_families = codes.shape[1], features.size
+    nodes, n_nodes = np.empty((64, 4), dtype=np.int64), 0
+    children, n_children = np.empty(256, dtype=np.int64), 0
+    counts, n_counts = np.empty(1024, dtype=np.float64), 0
+    kept = np.empty(n_families * n_rows, dtype=np.int32)
+    roots = np.empty(n_families, dtype=np.int64)
+    first_row = 0
+    spare = np.empty(n_rows, dtype=np.int32)
+    for f in range(n_families):
+        own, r = codes[features[f]], cards[features[f]]
+        rows = kept[first_row:]
+        n_known = 0
+        for q in range(n_rows):
+            if own[q] < r:
+                rows[n_known] = q
+                n_known += 1
+        roots[f] = n_nodes
+        level, ends = 0, n_nodes + 1
+        if n_nodes + 1 > nodes.shape[0]:
+            nodes = _more_nodes(nodes)
+        nodes[n_nodes, 0], nodes[n_nodes, 1], nodes[n_nodes, 2], nodes[n_nodes, 3] = 0, n_known, -1, -1
+        n_nodes += 1
+        node = roots[f]
+        while node < n_nodes:
+            if node == ends:  # nodes are in the order of levels
+                level, ends = level + 1, n_nodes
+            begin, end = nodes[node, 0], nodes[node, 1]
+            if level == 0 or end - begin > most_rows:
+                size = n_classes * (r + 1)
+                counts = grown(counts, n_counts + size)
+                counts[n_counts : n_counts + size] = 0.0
+                for i in range(begin, end):
+                    q = rows[i]
+                    counts[n_counts + own[q] * n_classes + classes[q]] += weights[q]
+                    counts[n_counts + r * n_classes + classes[q]] += weights[q]
+                nodes[node, 3] = n_counts
+                n_counts += size
+                if level < depths[f]:
+                    parent = parents[f, level]
+                    card, values = cards[parent], codes[parent]
+                    children = grown(children, n_children + card)
+                    nodes[node, 2] = n_children
+                    at = begin
+                    for v in range(card):
+                        first = at
+                        for i in range(begin, end):
+                            if values[rows[i]] == v:
+                                spare[at] = rows[i]
+                                at += 1
+                        children[n_children + v] = -1
+                        if at > first:
+                            if n_nodes + 1 > nodes.shape[0]:
+                                nodes = _more_nodes(nodes)
+                            nodes[n_nodes, 0], nodes[n_nodes, 1], nodes[n_nodes, 2], nodes[n_nodes, 3] = first, at, -1, -1
+                            children[n_children + v] = n_nodes
+                            n_nodes += 1
+                    n_children += card
+                    for i in range(begin, end):  # rows that miss the parent come last
+                        if values[rows[i]] >= card:
+                            spare[at] = rows[i]
+                            at += 1
+                    for i in range(begin, end):
+                        rows[i] = spare[i]
+            node += 1
+        for node in range(roots[f], n_nodes):
+            nodes[node, 0] += first_row
+            nodes[node, 1] += first_row
+        first_row += n_known
+    return nodes[:n_nodes].copy(), children[:n_children].copy(), counts[:n_counts].copy(), kept[:first_row].copy(), roots
+
+
+@part
+def _more_nodes(nodes):
+    larger = np.empty((2 * nodes.shape[0], nodes.shape[1]), dtype=nodes.dtype)
+    larger[: nodes.shape[0]] = nodes
+    return larger
+
+
+@part
+def shrink_towards(theta, cells, totals, smoothing, r):
+    """One step along the chain: theta of the level above becomes that of this level, in each class."""
+    shrink, deep = smoothing[1], smoothing[2]
+    for c in range(theta.size):
+        total = totals[c] + shrink + deep * r
+        if total > 0:
+            theta[c] = (cells[c] + shrink * theta[c] + deep) / total
+
+
+@part
+def chain_theta(
+    row, f, own, cards, parents, depths, nodes, children, counts, rows, roots, train, classes, weights, smoothing,
+    estimated, theta, cells, totals, active,
+):  # fmt: skip
+    """P(x | c, parents) of one family in one row, in each class, into ``theta``.
+
+    ``row`` has the states of the features. With ``estimated``, the counts are the probabilities themselves.
+    """
+    n_classes, r = theta.size, cards[own]
+    x, node = np.int64(row[own]), roots[f]
+    at = nodes[node, 3]
+    for c in range(n_classes):
+        cell, total = counts[at + x * n_classes + c], counts[at + r * n_classes + c] + smoothing[0] * r
+        if estimated:
+            theta[c] = cell
+        else:
+            theta[c] = (cell + smoothing[0]) / total if total > 0 else 1.0 / r
+    for level in range(depths[f]):
+        value = np.int64(row[parents[f, level]])
+        if value >= cards[parents[f, level]]:
+            return
+        node = children[nodes[node, 2] + value]
+        if node < 0:
+            return
+        at = nodes[node, 3]
+        if at < 0:
+            few_rows(row, f, own, level, cards, parents, depths, nodes[node], rows, train, classes, weights, smoothing,
+                     theta, cells, totals, active)  # fmt: skip
+            return
+        if estimated:
+            for c in range(n_classes):
+                theta[c] = counts[at + x * n_classes + c]
+        else:
+            shrink_towards(
+                theta, counts[at + x * n_classes : at + (x + 1) * n_classes],
+                counts[at + r * n_classes : at + (r + 1) * n_classes], smoothing, r,
+            )  # fmt: skip
+
+
+@part
+def few_rows(
+    row, f, own, level, cards, parents, depths, node, rows, train, classes, weights, smoothing, theta, cells, totals,
+    active,
+):  # fmt: skip
+    """The rest of a chain from the rows of a node, which has no counts."""
+    n = 0
+    for i in range(node[0], node[1]):
+        active[n] = rows[i]
+        n += 1
+    while n > 0:
+        cells[:] = 0.0
+        totals[:] = 0.0
+        for i in range(n):
+            q = active[i]
+            totals[classes[q]] += weights[q]
+            if train[own, q] == row[own]:
+                cells[classes[q]] += weights[q]
+        shrink_towards(theta, cells, totals, smoothing, cards[own])
+        level += 1
+        if level >= depths[f] or row[parents[f, level]] >= cards[parents[f, level]]:
+            return
+        parent, kept = parents[f, level], 0
+        for i in range(n):
+            if train[parent, active[i]] == row[parent]:
+                active[kept] = active[i]
+                kept += 1
+        n = kept
+
+
+@njit(cache=True, nogil=True)
+def predict_rows(
+    codes, cards, features, parents, depths, nodes, children, counts, rows, roots, most_rows, train, classes, weights,
+    smoothing, estimated, log_prior, proba, log_evidence,
+):  # fmt: skip
+    """P(class | features) of rows by one member, and log P(features), of the features that it uses."""
+    n_classes = log_prior.size
+    theta, cells, totals = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    active = np.empty(max(1, most_rows), dtype=np.int64)
+    prior = np.exp(log_prior)
+    for i in range(codes.shape[1]):
+        row = codes[:, i]
+        scores = proba[i]
+        for c in range(n_classes):
+            scores[c] = prior[c]
+        scale = 0.0
+        for f in range(features.size):
+            own = features[f]
+            if row[own] >= cards[own]:
+                continue
+            chain_theta(
+                row, f, own, cards, parents, depths, nodes, children, counts, rows, roots, train, classes, weights,
+                smoothing, estimated, theta, cells, totals, active,
+            )  # fmt: skip
+            total = 0.0
+            for c in range(n_classes):
+                scores[c] *= theta[c]
+                total += scores[c]
+            if total < TINY:
+                scale += math.log(total) if total > 0 else -math.inf
+                for c in range(n_classes):
+                    scores[c] = scores[c] / total if total > 0 else prior[c]
+        total = 0.0
+        for c in range(n_classes):
+            total += scores[c]
+        log_evidence[i] = scale + (math.log(total) if total > 0 else -math.inf)
+        for c in range(n_classes):
+            scores[c] = scores[c] / total if total > 0 else 1.0 / n_classes
+
+
+@njit(cache=True, nogil=True)
+def family_table(
+    codes, cards, f, own, parents, depths, nodes, children, counts, rows, roots, most_rows, train, classes, weights,
+    smoothing, estimated, table,
+):  # fmt: skip
+    """P(x | c, parents) of one family for the configurations of features in ``codes``, shape (rows, classes)."""
+    n_classes = table.shape[1]
+    cells, totals = np.empty(n_classes), np.empty(n_classes)
+    active = np.empty(max(1, most_rows), dtype=np.int64)
+    for i in range(codes.shape[1]):
+        chain_theta(
+            codes[:, i], f, own, cards, parents, depths, nodes, children, counts, rows, roots, train, classes, weights,
+            smoothing, estimated, table[i], cells, totals, active,
+        )  # fmt: skip
