@@ -193,7 +193,8 @@ LightGBM get these as they are. {missing}
 The sets are in two halves: the choosing half is the one to choose defaults by, the judging half the one to judge them
 by; it has no variants of sets of the other. Log loss is of probabilities of at least 1e-6, the Brier score is summed
 over classes, the calibration error is that of the most probable class in ten bins; all are means over folds, then over
-sets. A set with a cell that failed is left out of means, ranks and seconds. Seconds are sums over folds and sets, in one process. {machine} {versions}.
+sets. A set with a cell that failed is left out of means, ranks and seconds. Seconds are sums over folds and sets, in
+one process. {machine} {versions}.
 
 The diagrams show mean ranks over the sets (1 is the best). Classifiers that a bar connects do not differ significantly
 by the Nemenyi test (alpha = 0.05), which follows a Friedman test.

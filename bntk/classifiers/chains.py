@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from bntk.classifiers import ensemble_kernels as kernels
 from bntk.cpt import CPT, check_table_size
-from bntk.data.cuts import checked_cuts
 from bntk.data.cut_kernels import code_kernel
+from bntk.data.cuts import checked_cuts
 from bntk.data.variable import Variable
 from bntk.errors import ArgumentError, DataError, TooLargeError
 from bntk.graph.dag import DAG
-from bntk.learning.priors import Backoff, Dirichlet, MaximumLikelihood, Prior, posterior_mean
+from bntk.learning.hdp import estimate_trees
+from bntk.learning.priors import HDP, Backoff, Dirichlet, MaximumLikelihood, Prior, posterior_mean
 from bntk.network import BayesianNetwork
 
 Floats = NDArray[np.float64]
@@ -113,12 +114,12 @@ class TrainingRows:
         shapes = self.codes.shape, self.numbers.shape, self.classes.shape, self.weights.shape
         if shapes != ((len(cards), n), (len(columns) - len(cards), n), (n,), (n,)):
             raise DataError("the training rows have not one value for each feature, a class and a weight")
-        types = self.codes.dtype, self.numbers.dtype, self.classes.dtype, self.weights.dtype
-        if types != (np.uint16, np.float64, np.int64, np.float64):
-            raise DataError(f"the training rows are of other types: {[str(dtype) for dtype in types]}")
+        types = [str(array.dtype) for array in (self.codes, self.numbers, self.classes, self.weights)]
+        if types != ["uint16", "float64", "int64", "float64"]:
+            raise DataError(f"the training rows are of other types: {types}")
         if (self.codes > np.array(cards, dtype=np.int64).reshape(-1, 1)).any():
             raise DataError("a training row has a state that its feature has not")
-        if n and not (0 <= self.classes.min() and self.classes.max() < n_classes):
+        if n and not (self.classes.min() >= 0 and self.classes.max() < n_classes):
             raise DataError("a training row has a class that is none of the classes")
         if not (np.isfinite(self.weights) & (self.weights >= 0)).all():
             raise DataError("a training row has a weight that is no number from 0")
@@ -126,8 +127,6 @@ class TrainingRows:
 
 def smoothing_of(prior: Prior) -> Floats:
     """The numbers alpha, rows and deep of the formula in :mod:`bntk.classifiers.ensemble_kernels`."""
-    from bntk.learning.priors import HDP
-
     match prior:
         case Backoff():
             return np.array([prior.alpha, prior.rows, 0.0])
@@ -157,9 +156,7 @@ def coded(columns: Sequence[Variable | str], cuts: Sequence[Floats], codes: Code
     return found
 
 
-def class_table(
-    classes: Ints, weights: Floats, n_classes: int, alpha: float, given: Floats | None
-) -> Floats:
+def class_table(classes: Ints, weights: Floats, n_classes: int, alpha: float, given: Floats | None) -> Floats:
     """P(class): as given, or as counted with a pseudo-count."""
     if given is not None:
         return given
@@ -212,7 +209,7 @@ class ChainTables:
     @classmethod
     def make(
         cls, member: Member, training: TrainingRows, columns: Sequence[Variable | str], n_classes: int,
-        smoothing: Floats, given: Floats | None, hdp: Any = None,
+        smoothing: Floats, given: Floats | None, hdp: HDP | None = None,
     ) -> ChainTables:  # fmt: skip
         """Count the tables of a member; with ``hdp``, they are the estimates of a hierarchical Dirichlet process."""
         cards = cards_of(columns, member.cuts)
@@ -226,7 +223,7 @@ class ChainTables:
             train, cards, training.classes, training.weights, n_classes, member.features, parents, depths, few
         ))  # fmt: skip
         if hdp is not None:
-            trees = _estimated(trees, cards[member.features], n_classes, hdp)
+            trees = _estimated(trees, member, cards, n_classes, hdp)
         prior = class_table(training.classes, training.weights, n_classes, float(smoothing[0]), given)
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior)
@@ -297,54 +294,40 @@ def cards_of(columns: Sequence[Variable | str], cuts: Sequence[Floats]) -> Ints:
     return np.array(cards, dtype=np.int64)
 
 
-def _estimated(trees: Trees, states: Ints, n_classes: int, hdp: Any) -> Trees:
+def _estimated(trees: Trees, member: Member, cards: Ints, n_classes: int, hdp: HDP) -> Trees:
     """The same trees with probabilities in place of the counts, by a hierarchical Dirichlet process for each family.
 
     Its levels are P(x), P(x | class), and the levels of the tree. A row with a missing parent is counted at the node
     before it.
     """
-    from bntk.learning.hdp import estimate_trees
-
     counts = trees.counts.copy()
     ends = np.append(trees.roots[1:], len(trees.nodes))
-    for root, end, r in zip(trees.roots.tolist(), ends.tolist(), states.tolist(), strict=True):
-        n, size = end - root, n_classes * r
-        places = trees.nodes[root:end, 3]
-        tables = np.stack([trees.counts[at : at + size].reshape(r, n_classes).T for at in places.tolist()])
-        above = np.full(n, -1)
-        for node in range(n):
-            first = trees.nodes[root + node, 2]
-            if first >= 0:
-                card = int(_n_children(trees, root + node, end))
-                below = trees.children[first : first + card]
-                above[below[below >= 0] - root] = node
+    for f, (root, end) in enumerate(zip(trees.roots.tolist(), ends.tolist(), strict=True)):
+        r, n = int(cards[member.features[f]]), end - root
+        above, depth = _places(trees, root, n, cards[member.parents[f]])
+        places = trees.nodes[root:end, 3].tolist()
+        tables = np.stack([trees.counts[at : at + n_classes * r].reshape(r, n_classes).T for at in places])
         own = tables.copy()
-        for node in range(1, n):
-            own[above[node]] -= tables[node]
-        depth = np.zeros(n, dtype=np.int64)
-        for node in range(1, n):
-            depth[node] = depth[above[node]] + 1
-        # Node 0 is the root of all classes; class c of node i of the tree is 1 + i * n_classes + c.
-        classes = np.arange(n_classes)
-        parent = np.concatenate([[-1], *(
-            np.zeros(n_classes, dtype=np.int64) if above[i] < 0 else 1 + above[i] * n_classes + classes
-            for i in range(n)
-        )])  # fmt: skip
-        level = np.concatenate([[0], np.repeat(depth + 1, n_classes)])
+        np.subtract.at(own, above[1:], tables[1:])
+        # Node 0 is P(x); the class c of node i of the tree is 1 + i * n_classes + c.
+        parent = 1 + above[:, None] * n_classes + np.arange(n_classes)
+        parent[0] = 0
+        parents = np.append(-1, parent.ravel())
+        levels = np.append(0, np.repeat(depth + 1, n_classes))
         rows = np.concatenate([np.zeros((1, r)), np.maximum(own, 0.0).reshape(-1, r)])
-        theta = estimate_trees(parent, level, rows, hdp).theta[1:].reshape(n, n_classes, r)
-        for at, table in zip(places.tolist(), theta, strict=True):
-            counts[at : at + size] = table.T.ravel()
+        theta = estimate_trees(parents, levels, rows, hdp).theta[1:].reshape(n, n_classes, r)
+        for at, table in zip(places, theta, strict=True):
+            counts[at : at + n_classes * r] = table.T.ravel()
     return trees._replace(counts=counts)
 
 
-def _n_children(trees: Trees, node: int, end: int) -> int:
-    """How many states the next parent of a node has: up to where the children of another node begin."""
-    first = trees.nodes[node, 2]
-    later = trees.nodes[node + 1 : end, 2]
-    later = later[later >= 0]
-    following = trees.nodes[end:, 2]
-    following = following[following >= 0]
-    if len(later):
-        return int(later[0] - first)
-    return int((following[0] if len(following) else len(trees.children)) - first)
+def _places(trees: Trees, root: int, n_nodes: int, cards: Ints) -> tuple[Ints, Ints]:
+    """The node above each node of a family, from 0 for the root, which has -1, and the depth of each."""
+    above, depth = np.full(n_nodes, -1), np.zeros(n_nodes, dtype=np.int64)
+    for node in range(n_nodes):
+        first = trees.nodes[root + node, 2]
+        if first >= 0:
+            below = trees.children[first : first + cards[depth[node]]]
+            below = below[below >= 0] - root
+            above[below], depth[below] = node, depth[node] + 1
+    return above, depth

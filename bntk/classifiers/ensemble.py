@@ -22,12 +22,13 @@ from bntk.classifiers.chains import ChainTables, Member, TrainingRows, smoothing
 from bntk.classifiers.combining import member_weights, temperature, tempered
 from bntk.classifiers.drawing import LOSSES, draw_members
 from bntk.classifiers.features import Rows
+from bntk.classifiers.interpolation import interpolated
 from bntk.data.numbers import DRAWN
 from bntk.data.table import Table
 from bntk.data.variable import Variable
 from bntk.errors import ArgumentError, DataError
 from bntk.learning.counts import TableCounter
-from bntk.learning.priors import Prior
+from bntk.learning.priors import HDP, Prior
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ class EnsembleKDB(BayesClassifier):
     numeric : str or mapping
         ``"auto"``: at most ten different whole numbers are states as they are; other numbers are cut anew for each
         member. ``"drawn"`` cuts all columns of numbers in this way. ``"mdl"``, ``"joint"``, ``"width"``,
-        ``"frequency"``, ``"category"`` and ``"bernoulli"`` give all members the same states, as in other classifiers.
-        A mapping chooses for each column, and may give cut points.
+        ``"frequency"``, ``"smooth"``, ``"averaged"``, ``"category"`` and ``"bernoulli"`` give all members the same
+        states, as in other classifiers. A mapping chooses for each column, and may give cut points.
 
     Attributes
     ----------
@@ -86,8 +87,12 @@ class EnsembleKDB(BayesClassifier):
         The weight of each member.
     temperature_ : float
         The power that the mean is raised to: above 1 where it was too careful.
-    n_features_used_, k_ : ndarray of shape (n_members,)
-        The number of features that each member uses, and of parents that they have at most.
+    n_features_used_ : ndarray of shape (n_members,)
+        The number of features that each member uses.
+    k_ : ndarray of shape (n_members,)
+        The largest number of parents, without the class, that a feature of each member has.
+    features_in_use_ : list of str
+        The features that some member uses.
 
     References
     ----------
@@ -150,13 +155,17 @@ class EnsembleKDB(BayesClassifier):
 
     def _check_ways(self) -> None:
         """Refuse ways with numbers that this classifier has no part for."""
-        others = [name for name, way in self.features_.continuous.items() if way != DRAWN]
-        others += [*self.features_.centres]
-        if others:
+        continuous, smooth = self.features_.continuous, [*self.features_.centres]
+        densities = [name for name, way in continuous.items() if way != DRAWN]
+        if densities:
             raise ArgumentError(
-                f"EnsembleKDB cuts numbers at random and averages, so that it has neither densities nor interpolation "
-                f"(numeric={self.numeric!r}, column {others[0]!r}): leave numeric='auto', or give 'mdl', 'joint', "
-                "'width', 'frequency', 'category', 'bernoulli' or cut points"
+                f"EnsembleKDB has no densities (numeric={self.numeric!r}, column {densities[0]!r}): leave "
+                "numeric='auto', or choose a way to cut numbers"
+            )
+        if smooth and continuous:
+            raise ArgumentError(
+                f"EnsembleKDB interpolates all columns of numbers that it cuts, or none: {smooth[0]!r} is to be "
+                f"interpolated, but {min(continuous)!r} is cut anew for each member; choose a way for it in numeric="
             )
 
     def _add(self, counter: TableCounter) -> None:
@@ -184,11 +193,8 @@ class EnsembleKDB(BayesClassifier):
         return table.codes.astype(np.uint16)
 
     @property
-    def _hdp(self) -> Any:
-        from bntk.learning.priors import HDP
-
-        prior = self._prior
-        return prior if isinstance(prior, HDP) else None
+    def _hdp(self) -> HDP | None:
+        return self._prior if isinstance(self._prior, HDP) else None
 
     @property
     def _columns(self) -> list[Variable | str]:
@@ -217,6 +223,8 @@ class EnsembleKDB(BayesClassifier):
 
     def _row_scores(self, rows: Rows) -> Floats:
         """The log of the averaged P(class | features), and of the mean of P(features) of the members."""
+        if rows.places is not None:
+            return interpolated(self._log_scores, rows, 0.0)
         codes, n = self._states(rows.table), rows.table.n_rows
         found = np.empty((n, len(self.classes_)))
 

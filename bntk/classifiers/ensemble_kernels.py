@@ -193,6 +193,7 @@ def multiply(scores, theta, rows, n_rows, place, classes, weights, kind, losses)
             total += scores[q, c]
             top = max(top, scores[q, c])
         if total < TINY:
+            top = 0.0
             for c in range(n_classes):
                 scores[q, c] = scores[q, c] / total if total > 0 else 1.0 / n_classes
                 top = max(top, scores[q, c])
@@ -203,7 +204,7 @@ def multiply(scores, theta, rows, n_rows, place, classes, weights, kind, losses)
         elif kind == LOG:
             losses[q] = -math.log(max(p, 1e-300))
         else:
-            losses[q] = 0.0 if p * total >= top else 1.0
+            losses[q] = 0.0 if scores[q, classes[rows[i]]] >= top else 1.0
     loss = 0.0
     for q in range(weights.size):
         loss += weights[q] * losses[q]
@@ -318,9 +319,38 @@ def grown(array, size):
     return larger
 
 
+@part
+def with_node(nodes, n_nodes, begin, end):
+    """The nodes with one more, of the rows from ``begin`` to ``end``, and how many they are."""
+    if n_nodes == nodes.shape[0]:
+        larger = np.empty((2 * n_nodes, 4), dtype=nodes.dtype)
+        larger[:n_nodes] = nodes
+        nodes = larger
+    nodes[n_nodes, 0], nodes[n_nodes, 1], nodes[n_nodes, 2], nodes[n_nodes, 3] = begin, end, -1, -1
+    return nodes, n_nodes + 1
+
+
+@part
+def sort_by(values, card, rows, begin, end, spare):
+    """Sort some of the rows by a variable, those that miss it last, and return where each of its states ends."""
+    places = np.zeros(card + 2, dtype=np.int64)
+    for i in range(begin, end):
+        places[values[rows[i]] + 1] += 1
+    places[0] = begin
+    for v in range(card + 1):
+        places[v + 1] += places[v]
+    for i in range(begin, end):
+        v = values[rows[i]]
+        spare[places[v]] = rows[i]
+        places[v] += 1
+    for i in range(begin, end):
+        rows[i] = spare[i]
+    return places
+
+
 @njit(cache=True, nogil=True)
 def build_tables(codes, cards, classes, weights, n_classes, features, parents, depths, most_rows):
-    """The trees of all families of a member; see :class:`bntk.classifiers.ensemble.Tables` for the arrays.
+    """The trees of all families of a member; see :class:`bntk.classifiers.chains.Trees` for the arrays.
 
     ``parents[f]`` is the chain of family f, of ``depths[f]`` parents. Nodes with at most ``most_rows`` rows are not
     divided further. Returns (nodes, children, counts, rows, roots).
@@ -343,10 +373,7 @@ def build_tables(codes, cards, classes, weights, n_classes, features, parents, d
                 n_known += 1
         roots[f] = n_nodes
         level, ends = 0, n_nodes + 1
-        if n_nodes + 1 > nodes.shape[0]:
-            nodes = _more_nodes(nodes)
-        nodes[n_nodes, 0], nodes[n_nodes, 1], nodes[n_nodes, 2], nodes[n_nodes, 3] = 0, n_known, -1, -1
-        n_nodes += 1
+        nodes, n_nodes = with_node(nodes, n_nodes, 0, n_known)
         node = roots[f]
         while node < n_nodes:
             if node == ends:  # nodes are in the order of levels
@@ -367,40 +394,26 @@ def build_tables(codes, cards, classes, weights, n_classes, features, parents, d
                     card, values = cards[parent], codes[parent]
                     children = grown(children, n_children + card)
                     nodes[node, 2] = n_children
-                    at = begin
+                    ends_of = sort_by(values, card, rows, begin, end, spare)
                     for v in range(card):
-                        first = at
-                        for i in range(begin, end):
-                            if values[rows[i]] == v:
-                                spare[at] = rows[i]
-                                at += 1
+                        first = begin if v == 0 else ends_of[v - 1]
                         children[n_children + v] = -1
-                        if at > first:
-                            if n_nodes + 1 > nodes.shape[0]:
-                                nodes = _more_nodes(nodes)
-                            nodes[n_nodes, 0], nodes[n_nodes, 1], nodes[n_nodes, 2], nodes[n_nodes, 3] = first, at, -1, -1
+                        if ends_of[v] > first:
                             children[n_children + v] = n_nodes
-                            n_nodes += 1
+                            nodes, n_nodes = with_node(nodes, n_nodes, first, ends_of[v])
                     n_children += card
-                    for i in range(begin, end):  # rows that miss the parent come last
-                        if values[rows[i]] >= card:
-                            spare[at] = rows[i]
-                            at += 1
-                    for i in range(begin, end):
-                        rows[i] = spare[i]
             node += 1
         for node in range(roots[f], n_nodes):
             nodes[node, 0] += first_row
             nodes[node, 1] += first_row
         first_row += n_known
-    return nodes[:n_nodes].copy(), children[:n_children].copy(), counts[:n_counts].copy(), kept[:first_row].copy(), roots
-
-
-@part
-def _more_nodes(nodes):
-    larger = np.empty((2 * nodes.shape[0], nodes.shape[1]), dtype=nodes.dtype)
-    larger[: nodes.shape[0]] = nodes
-    return larger
+    return (
+        nodes[:n_nodes].copy(),
+        children[:n_children].copy(),
+        counts[:n_counts].copy(),
+        kept[:first_row].copy(),
+        roots,
+    )
 
 
 @part

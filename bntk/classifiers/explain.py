@@ -14,6 +14,7 @@ from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.features import Rows
 from bntk.classifiers.interpolation import average, codings_of
+from bntk.data.numbers import DRAWN
 from bntk.data.table import Table, code_dtype
 from bntk.errors import DataError, UnknownNameError, did_you_mean
 from bntk.inference.rows import log_joint_rows
@@ -100,7 +101,7 @@ def _parts(classifier: BayesClassifier, rows: Rows) -> tuple[list[Part], str]:
     if isinstance(classifier, NetworkClassifier) and classifier._is_additive:
         parts, rest = _family_parts(classifier.network_, rows.table), "features with missing values around them"
     else:
-        parts, rest = _omission_parts(classifier, rows.table), "features together"
+        parts, rest = _omission_parts(classifier, rows), "features together"
     return parts + _density_parts(classifier, rows), rest
 
 
@@ -209,26 +210,37 @@ def _less(one: Floats, other: Floats) -> Floats:
         return np.where(np.isneginf(one) & np.isneginf(other), 0.0, one - other)
 
 
-def _omission_parts(classifier: BayesClassifier, table: Table) -> list[Part]:
-    """What is lost when a feature is left out, all others kept; and the prior, with nothing observed."""
-    variables = table.variables
+def _omission_parts(classifier: BayesClassifier, rows: Rows) -> list[Part]:
+    """What is lost when a feature is left out, all others kept; and the prior, with nothing observed.
+
+    Numbers that have a density are parts of their own, see :func:`_density_parts`; those that are cut anew for each
+    member of an ensemble are left out like states.
+    """
+    table, variables = rows.table, rows.table.variables
+    ways = classifier.features_.continuous
+    drawn = [i for i, way in enumerate(ways.values()) if way == DRAWN and not np.isnan(rows.numbers[i, 0])]
     seen = [v for v, variable in enumerate(variables) if table.codes[v, 0] != variable.n_states]
-    codes = np.repeat(table.codes, len(seen) + 2, axis=1).astype(code_dtype(variables))
+    n = len(seen) + len(drawn)
+    codes = np.repeat(table.codes, n + 2, axis=1).astype(code_dtype(variables))
+    numbers = np.full((len(ways), n + 2), np.nan)
+    numbers[drawn] = rows.numbers[drawn]
     for column, v in enumerate(seen):
         codes[v, column] = variables[v].n_states
-    codes[:, -1] = [variable.n_states for variable in variables]
-    scores = classifier._log_scores(Table._make(codes, variables))
+    for column, i in enumerate(drawn, start=len(seen)):
+        numbers[i, column] = np.nan
+    codes[:, -1], numbers[:, -1] = [variable.n_states for variable in variables], np.nan
+    scores = classifier._row_scores(Rows(Table._make(codes, variables), numbers))
+    names = [(variables[v].name, variables[v].states[table.codes[v, 0]]) for v in seen]
+    names += [([*ways][i], float(rows.numbers[i, 0])) for i in drawn]
     parts: list[Part] = [(classifier._class_variable.name, None, scores[-1])]
-    for column, v in enumerate(seen):
-        parts.append((variables[v].name, variables[v].states[table.codes[v, 0]], scores[-2] - scores[column]))
-    return parts
+    return parts + [(name, state, scores[-2] - scores[column]) for column, (name, state) in enumerate(names)]
 
 
 def _density_parts(classifier: BayesClassifier, rows: Rows) -> list[Part]:
     """Each number by itself: a missing one adds nothing, so that all others are taken as missing."""
     parts: list[Part] = []
-    for i, name in enumerate(classifier.features_.continuous):
-        if np.isnan(rows.numbers[i, 0]):
+    for i, (name, way) in enumerate(classifier.features_.continuous.items()):
+        if way == DRAWN or np.isnan(rows.numbers[i, 0]):
             continue
         alone = np.full_like(rows.numbers, np.nan)
         alone[i] = rows.numbers[i]

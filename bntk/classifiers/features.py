@@ -161,8 +161,8 @@ class Features:
 
         A missing class has the number of classes as its code: such a row has no part in cuts by the class, but in
         everything else. With ``missing_is_state``, being missing is one more state of each feature with a missing cell.
-        Columns that nothing can be learned from are left out, see :func:`bntk.data.coding.left_out`. ``cutting`` is what
-        the rule for numbers does with those that are not states.
+        Columns that nothing can be learned from are left out, see :func:`bntk.data.coding.left_out`. ``cutting`` is
+        what the rule for numbers does with those that are not states.
         """
         columns = columns_of(X)
         as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")

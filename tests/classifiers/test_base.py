@@ -171,6 +171,7 @@ def test_missing_as_a_state() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")  # what available cases distort
 def test_em_recovers_what_available_cases_distort() -> None:
     """A cell that is missing whenever another has a certain state: EM sees that, available cases cannot."""
     rng = np.random.default_rng(3)
