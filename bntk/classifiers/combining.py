@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Steps of EM for the weights of members. More give all weight to few members, and were less accurate on UCI sets.
-STEPS = 5
+#: Steps of EM for the weights of members. Many more would give all weight to few members.
+STEPS = 20
 #: The largest temperature, and one over the smallest.
 MOST = 5.0
 #: A temperature of e, or 1 / e, must gain half a nat of likelihood over all rows: few rows do not say much.

@@ -29,7 +29,7 @@ ORDER_POWER, PARENTS_POWER = 0.5, 1.0
 LEAST_INFORMATION = 1e-6
 #: Rows for the information of pairs of features, and those that are predicted in leave-one-out; of more, as many are
 #: drawn. All rows are counted.
-INFORMATION_ROWS, JUDGED_ROWS = 4096, 4096
+INFORMATION_ROWS, JUDGED_ROWS = 2048, 2048
 
 
 class Column(NamedTuple):
@@ -89,9 +89,12 @@ class Information(NamedTuple):
 
 def draw_members(
     training: TrainingRows, columns: Sequence[Variable | str], n_classes: int, smoothing: Floats,
-    class_prior: Floats | None, n_members: int, max_k: int, loss: str, bootstrap: bool, seed: int,
+    class_prior: Floats | None, n_members: int, candidates: int, max_k: int, loss: str, bootstrap: bool, seed: int,
 ) -> Drawn:  # fmt: skip
-    """Draw members, each with its number of features and of parents chosen by leave-one-out."""
+    """Draw members, each with its number of features and of parents chosen by leave-one-out.
+
+    For each that is kept, ``candidates`` are drawn; those with the least loss are kept, of equal ones the first.
+    """
     classes, weights, n = training.classes, training.weights, training.n_rows
     drawn = np.array([isinstance(column, str) for column in columns], dtype=bool)
     counted = [Column.of(numbers, classes, n_classes, weights) for numbers in training.numbers]
@@ -103,7 +106,7 @@ def draw_members(
     kernels.feature_information(plain, cards, classes, n_classes, weights, fixed_rows, ~drawn, *known)
     max_k = min(max_k, max(0, len(columns) - 1))
 
-    def one(number: int) -> tuple[Member, Floats]:
+    def one(number: int) -> tuple[Member, Floats, float]:
         stop_if_over()
         generator = np.random.default_rng([seed, 2, number])
         cuts = tuple(column.draw(generator) for column in counted)
@@ -121,18 +124,19 @@ def draw_members(
         order, parents, n_parents = _draw_structure(information, cards, max_k, generator)
         log_prior = _log_prior(classes, own, left, judged, n_classes, float(smoothing[0]), class_prior)
         proba = np.empty((len(judged), n_classes))
-        k, n_used, _ = kernels.leave_one_out(
+        k, n_used, least = kernels.leave_one_out(
             codes, cards, classes, own, left, judged, weights[judged], log_prior, order, parents, n_parents, max_k,
             smoothing, LOSSES[loss], proba,
         )  # fmt: skip
         used = order[:n_used]
         chains = tuple([parents[v, : min(k, n_parents[v])].copy() for v in used.tolist()])
-        return Member(cuts, used.copy(), chains), proba
+        return Member(cuts, used.copy(), chains), proba, least
 
-    found = run_parallel(one, range(n_members))
-    proba = np.array([each for _, each in found])
+    found = run_parallel(one, range(candidates * n_members))
+    best = np.sort(np.argsort([least for *_, least in found], kind="stable")[:n_members])
+    members, proba = tuple([found[i][0] for i in best]), np.array([found[i][1] for i in best])
     true_proba = proba[:, np.arange(len(judged)), classes[judged]]
-    return Drawn(tuple([member for member, _ in found]), proba, true_proba, classes[judged], weights[judged])
+    return Drawn(members, proba, true_proba, classes[judged], weights[judged])
 
 
 def _some(n_rows: int, most: int, generator: np.random.Generator) -> Ints:

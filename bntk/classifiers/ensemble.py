@@ -48,7 +48,8 @@ class EnsembleKDB(BayesClassifier):
     the parents of a feature. The order is drawn with probabilities in proportion to the square root of the features'
     mutual information with the class, parents in proportion to their mutual information with the feature given the
     class. Numbers are cut anew for each member, into two to six intervals, at random cuts of which the more telling
-    ones are taken. The number of features and of parents is chosen by leave-one-out, in one pass over the rows.
+    ones are taken. The number of features and of parents is chosen by leave-one-out, in one pass over the rows, and of
+    all members that are drawn, those with the least loss in it are kept.
 
     Tables are shrunk towards those with one parent less, all the way to P(feature | class). The members' probabilities
     are averaged, with weights that raise the likelihood of the classes in leave-one-out, and their mean is raised to a
@@ -62,6 +63,8 @@ class EnsembleKDB(BayesClassifier):
     ----------
     n_members : int
         The number of networks.
+    candidates : int
+        How many networks are drawn for each that is kept; those with the least loss in leave-one-out are kept.
     max_k : int
         The largest number of features that are parents of a feature.
     loss : {"rmse", "log", "zero_one"}
@@ -112,12 +115,14 @@ class EnsembleKDB(BayesClassifier):
     name = "ekdb"
     prior: Prior | str | float = "backoff"
     n_members: int = field(default=50, kw_only=False)
+    candidates: int = 3
     max_k: int = 6
     loss: str = "rmse"
     bootstrap: bool = False
 
     _checks: ClassVar[Mapping[str, Check]] = {
         "n_members": partial(_checking.whole_number, least=1, most=100_000),
+        "candidates": partial(_checking.whole_number, least=1, most=100_000),
         "loss": partial(_checking.one_of, choices=tuple(LOSSES)),
         "bootstrap": _checking.flag,
     }
@@ -142,10 +147,10 @@ class EnsembleKDB(BayesClassifier):
         self._check_ways()
         self.densities_ = ()
         self._training = TrainingRows.make(self._states(rows.table), rows.numbers, codes, weights)
-        smoothing, log_prior = smoothing_of(self._prior), self._given_class_prior()
+        smoothing, class_prior = smoothing_of(self._prior), self._given_class_prior()
         drawn = draw_members(
-            self._training, self._columns, len(self.classes_), smoothing, log_prior, self.n_members, self.max_k,
-            self.loss, self.bootstrap, self._seed,
+            self._training, self._columns, len(self.classes_), smoothing, class_prior, self.n_members, self.candidates,
+            self.max_k, self.loss, self.bootstrap, self._seed,
         )  # fmt: skip
         self._members = drawn.members
         self.weights_ = member_weights(drawn.true_proba, drawn.judged_weights)
