@@ -18,8 +18,8 @@ and of a node's own t; only the theta of *inner* nodes is drawn in between, from
 forgotten afterwards. This is a partially collapsed Gibbs sampler (van Dyk and Park 2008) with exactly the posterior
 above as its stationary distribution. Given theta of the parent, t_uk is the number of tables that n_uk customers open,
 a sum of independent indicators with probabilities a / (a + i), a = alpha theta_parent,k, i = 0, ..., n_uk - 1 (Antoniak
-1974). So all nodes of a level are drawn at once, there are no tables of Stirling numbers and no largest count: 50,000
-rows cost about ten times as much as ten, since stretches without a new table are skipped.
+1974). So all nodes of a level are drawn at once, there are no tables of Stirling numbers and no largest count: the
+cost grows much more slowly than the rows, since stretches without a new table are skipped.
 
 A sweep draws theta of inner nodes from the root down, then t from the leaves up (each given theta of the parent, the
 node's own being integrated out), then the concentrations. The estimate of a sweep is E[theta_u | t, alpha],
