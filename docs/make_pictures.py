@@ -159,6 +159,33 @@ def _finish(panel: Axes, title: str) -> None:
     panel.grid(alpha=0.3)
 
 
+# ---- calibration -----------------------------------------------------------------------------------------------------
+
+
+def calibration_figure() -> Figure:
+    """Reliability diagrams of classifiers of handwritten digits, each row predicted by a model that has not seen it."""
+    from sklearn.datasets import load_digits
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    X, y = load_digits(return_X_y=True)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    classifiers = {
+        "NaiveBayes": bntk.NaiveBayes(), "TAN": bntk.TAN(), "EnsembleKDB": bntk.EnsembleKDB(),
+        "random forest": RandomForestClassifier(300, random_state=0),
+    }  # fmt: skip
+    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
+    proba = {}
+    for name, classifier in classifiers.items():
+        proba[name] = cross_val_predict(classifier, X, y, cv=folds, method="predict_proba")
+        true = np.maximum(proba[name][np.arange(len(y)), y], 1e-6)
+        print(f"{name}: accuracy {np.mean(proba[name].argmax(1) == y):.3f}, log loss {-np.log(true).mean():.3f}")
+    names = [*classifiers]
+    for panel, pair in zip(figure.subplots(1, 2), (names[:2], names[2:]), strict=True):
+        bntk.viz.plot_reliability(y, {name: proba[name] for name in pair}, ax=panel)
+    return figure
+
+
 def main() -> None:
     """Write all pictures."""
     folder = Path(__file__).parent / "pictures"
@@ -166,7 +193,8 @@ def main() -> None:
     for name, (scene, words) in scenes().items():
         (folder / f"{name}.svg").write_text(to_svg(scene, words) + "\n", encoding="utf-8")
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "bntk"}):  # the same figure, the same file
-        unlabelled_figure().savefig(folder / "unlabelled.svg", metadata={"Date": None, "Creator": None})
+        for name, make in (("unlabelled", unlabelled_figure), ("calibration", calibration_figure)):
+            make().savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
 
 
 if __name__ == "__main__":
