@@ -2,6 +2,7 @@
 
 python -m benchmarks.accuracy_peers UCI [--half choosing|judging|all] [--sets iris glass ...] [--only tan aode ...]
                                         [--missing] [--quick] [--cache FOLDER] [--write docs/accuracy.md] [--jobs 1]
+                                        [--no-seconds]
 
 UCI holds what ``benchmarks.compare_uci`` reads, and ``INDEX.csv`` (name, rows and type of the class of each set). Taken
 are the sets with a nominal class and 100 rows or more, in the order of the index, at most 20,000 rows of each. The
@@ -190,11 +191,10 @@ stopping; the other peers have their defaults. Peers get nominal columns one-hot
 codes, and numbers in five bins), missing labels as a category and missing numbers as medians; boosting, XGBoost and
 LightGBM get these as they are. {missing}
 
-The sets are in two halves: the choosing half is the one to choose defaults by, the judging half the one to judge them
-by; it has no variants of sets of the other. Log loss is of probabilities of at least 1e-6, the Brier score is summed
+The sets are in two halves: the choosing half is the one that defaults were chosen by, so that its figures flatter ours;
+the judging half is the one to judge them by. Variants of sets of the choosing half are left out of it ({variants}). Log loss is of probabilities of at least 1e-6, the Brier score is summed
 over classes, the calibration error is that of the most probable class in ten bins; all are means over folds, then over
-sets. A set with a cell that failed is left out of means, ranks and seconds. Seconds are sums over folds and sets, in
-one process. {machine} {versions}.
+sets. A set with a cell that failed is left out of means and ranks. {seconds} {machine} {versions}.
 
 The diagrams show mean ranks over the sets (1 is the best). Classifiers that a bar connects do not differ significantly
 by the Nemenyi test (alpha = 0.05), which follows a Friedman test.
@@ -211,15 +211,16 @@ def groups(result: Comparison, uci: Path) -> dict[str, Comparison]:
     return {title: replace(result, frame=part) for title, part in parts.items() if len(part)}
 
 
-def summary(result: Comparison) -> pd.DataFrame:
+def summary(result: Comparison, seconds: bool = True) -> pd.DataFrame:
     """One row per classifier: means and mean ranks over the sets, and the sums of seconds."""
     table = pd.DataFrame({name: result.by(name).means.mean() for name in MEASURES}).round(4)
     table["accuracy"] = (100 * table["accuracy"]).round(2)
     if len(result.estimators) > 1:
         for name in ("accuracy", "log_loss", "brier"):
             table[f"rank by {name}"] = result.by(name).ranks.mean().round(2)
-    seconds = result.frame.groupby("estimator")[["fit_seconds", "predict_seconds"]].sum().round(1)
-    return table.join(seconds).sort_values("log_loss", kind="stable")
+    if seconds:
+        table = table.join(result.frame.groupby("estimator")[["fit_seconds", "predict_seconds"]].sum().round(1))
+    return table.sort_values("log_loss", kind="stable")
 
 
 def tests(result: Comparison, measure: str) -> str:
@@ -235,14 +236,20 @@ def page(result: Comparison, options: argparse.Namespace) -> str:
     flags = "".join(f" --{name}" for name in ("missing", "quick") if getattr(options, name))
     flags += "".join(f" --{name} ..." for name in ("sets", "only") if getattr(options, name))
     without = f"{MISSING_SHARE:.0%} of all cells, drawn at random, were removed before." if options.missing else ""
+    seconds = "Seconds are sums over folds and sets, in one process."
+    if options.no_seconds:
+        seconds = "Other work ran on the machine at the same time, so that seconds are left out."
     head = HEAD.format(
+        seconds=seconds, variants=", ".join(sorted(VARIANTS)),
         flags=f" --half {options.half}{flags}", n=len(result.estimators), sets=len(result.datasets), most=MOST_ROWS,
         folds=result.frame["fold"].nunique(), missing=without, machine=machine.described()[0],
         versions=", ".join(map(machine.version, ("bntk", "scikit-learn", "xgboost", "lightgbm"))),
     )  # fmt: skip
     parts = [head]
     for title, part in groups(result, options.uci).items():
-        parts.append(f"## The {title}: {len(part.datasets)} sets\n\n{_markdown(summary(part))}\n")
+        parts.append(
+            f"## The {title}: {len(part.datasets)} sets\n\n{_markdown(summary(part, not options.no_seconds))}\n"
+        )
         for name in MEASURES:
             parts += _diagram(part, name, title, options.write)
     for name in ("accuracy", "log_loss"):
@@ -275,6 +282,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--write", type=Path, metavar="PAGE")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--no-seconds", action="store_true", help="leave seconds out of the page")
     options = parser.parse_args()
     result = run(options)
     for title, part in groups(result, options.uci).items():
