@@ -370,9 +370,9 @@ class HDP(Prior):
     burn_in : int
         The number of sweeps before them.
     shape, rate : float
-        The Gamma prior of the concentrations, with mean ``shape / rate``. The default, with mean 50, was chosen by the
-        log loss of classifiers on six UCI sets. Where there is little noise, as in the sets car and nursery, a smaller
-        mean was better, such as 10 by ``rate=0.1``.
+        The Gamma prior of the concentrations, with mean ``shape / rate``. The default has the mean 50. With TAN
+        and kDB on twelve UCI sets, its log loss was smaller than those of means of 10 and 200; where there is little
+        noise, a smaller mean may be better, such as 10 by ``rate=0.1``.
     concentration : float, optional
         A fixed concentration of all levels, instead of the prior.
     seed : int
