@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import os
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from bntk.errors import ArgumentError, BntkError
+from bntk.errors import ArgumentError, BntkError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,6 +149,15 @@ def one_of(name: str, value: Any, choices: Collection[T]) -> T:
         listed = [repr(choice) for choice in choices]
         raise wrong(name, " or ".join([", ".join(listed[:-1]), listed[-1]]) if len(listed) > 1 else listed[0], value)
     return cast(T, value)
+
+
+def class_place(label: Any, classes: Sequence[Any]) -> int:
+    """The place of a label among the classes."""
+    if isinstance(label, Hashable) and label in classes:
+        return classes.index(label)
+    raise UnknownNameError(
+        f"there is no class {shown(label)}{did_you_mean(label, classes)}; the classes are {[*classes]}"
+    )
 
 
 def text(name: str, value: Any, what: str = "a string", error: Error = ArgumentError) -> str:

@@ -525,6 +525,7 @@ def _plots(folder: Path) -> Iterator[Door]:
     )
     nemenyi = evaluation.nemenyi(pd.DataFrame({"one": [0.5, 0.6, 0.7], "two": [0.6, 0.7, 0.9]}))
     compared = evaluation.Comparison.of({"d": result})
+    ensemble = bntk.EnsembleKDB(3).fit(FRAME.drop(columns="rain"), FRAME["rain"])
     drawn = {"target": "rain", "highlight": ["wet"], "strengths": {("cloudy", "rain"): 1.0}}
     given: dict[str, dict[str, Any]] = {
         "arc_information": {"network": NETWORK},
@@ -534,6 +535,7 @@ def _plots(folder: Path) -> Iterator[Door]:
         "plot_critical_difference": {"result": nemenyi},
         "plot_dag": {"dag": NETWORK.dag, **drawn},
         "plot_folds": {"result": result},
+        "plot_members": {"classifier": ensemble, "X": FRAME.drop(columns="rain"), "of": FRAME["rain"].iloc[0]},
         "plot_network": {"network": NETWORK, "given": GIVEN, "bars": ["rain"], **drawn},
         "plot_reliability": {
             "y_true": y,

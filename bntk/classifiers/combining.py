@@ -31,8 +31,8 @@ def member_weights(proba: Floats, weights: Floats) -> Floats:
 
     Examples
     --------
-    >>> member_weights(np.array([[0.9, 0.9], [0.1, 0.9]]), np.ones(2)).round(2)
-    array([0.83, 0.17])
+    >>> member_weights(np.array([[0.9, 0.2], [0.3, 0.8]]), np.ones(2)).round(2)
+    array([0.42, 0.58])
     """
     found = np.full(len(proba), 1.0 / len(proba))
     total = weights.sum()

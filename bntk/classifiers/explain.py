@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._checking import class_place
 from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.features import Rows
 from bntk.classifiers.interpolation import average, codings_of
 from bntk.data.numbers import DRAWN
 from bntk.data.table import Table, code_dtype
-from bntk.errors import DataError, UnknownNameError, did_you_mean
+from bntk.errors import DataError
 from bntk.inference.rows import log_joint_rows
 from bntk.network import BayesianNetwork
 
@@ -110,16 +111,12 @@ def _two_classes(classifier: BayesClassifier, total: Floats, of: Any, against: A
     classes = classifier.class_order_.tolist()
     if len(classes) < 2:
         raise DataError(f"there is only one class, {classes[0]!r}, so that there are no odds to explain")
-    for label in (of, against):
-        if label is not None and label not in classes:
-            raise UnknownNameError(
-                f"there is no class {label!r}{did_you_mean(label, classes)}; the classes are {classes}"
-            )
+    asked_for, asked_against = (None if label is None else class_place(label, classes) for label in (of, against))
     tried = classifier._sorted_states  # of equally probable classes, predict takes the first of ``classes_``
     ranked = tried[np.argsort(-total[tried], kind="stable")].tolist()
-    first = ranked[0 if against is None or classes.index(against) != ranked[0] else 1]
-    of_code = first if of is None else classes.index(of)
-    against_code = next(c for c in ranked if c != of_code) if against is None else classes.index(against)
+    first = ranked[0 if asked_against != ranked[0] else 1]
+    of_code = first if asked_for is None else asked_for
+    against_code = next(c for c in ranked if c != of_code) if asked_against is None else asked_against
     if of_code == against_code:
         raise DataError(f"a class has no odds against itself: {of!r}")
     return of_code, against_code

@@ -13,7 +13,7 @@ from bntk._checking import Check, instance, wrong
 from bntk._warnings import warn
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.features import Rows
-from bntk.classifiers.held_out import LEAST_ROWS, held_out
+from bntk.classifiers.held_out import has_enough_rows, held_out
 from bntk.errors import DataError, WeakClassifierWarning
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import TableCounter
@@ -144,7 +144,7 @@ class BayesNetClassifier(NetworkClassifier):
     def _loss_in_folds(self, dag: DAG, counter: TableCounter) -> float:
         """The quadratic loss of the class; infinite where it cannot be told, or the structure cannot be taken."""
         is_refused = self._given_class_prior() is not None and dag.parents(counter.names[-1])
-        if is_refused or counter.n_rows < LEAST_ROWS:
+        if is_refused or not has_enough_rows(counter):
             return float("inf")
         rows = held_out(dag, counter, self._fitted)
         return rows.mean(rows.quadratic_losses) if rows.is_whole else float("inf")
@@ -162,7 +162,7 @@ class BayesNetClassifier(NetworkClassifier):
         counter, labelled = self._counter(rows, codes, weights), np.flatnonzero(codes < len(self.classes_))
         if len(labelled) < len(codes):
             counter = TableCounter(counter.table.take(labelled), None if weights is None else weights[labelled])
-        if self._is_compared and not self.search_.interrupted and len(labelled) >= LEAST_ROWS:
+        if self._is_compared and not self.search_.interrupted and has_enough_rows(counter):
             self._warn_if_naive_bayes_is_better(counter)
 
     def _warn_if_naive_bayes_is_better(self, counter: TableCounter) -> None:

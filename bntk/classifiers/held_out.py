@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 #: The number of folds, which are the same for all structures and all random states.
 FOLDS = 5
-#: Fewer rows than these say nothing about a structure.
+#: Fewer rows than these, a row of weight 2 being two, say nothing about a structure.
 LEAST_ROWS = 2 * FOLDS
 #: Smaller probabilities count as this one in the log loss, as in that of scikit-learn.
 LEAST_PROBABILITY = float(np.finfo(np.float64).eps)
@@ -70,6 +70,11 @@ class HeldOut(NamedTuple):
         return float(np.sqrt(self.weights**2 @ (losses - self.mean(losses)) ** 2))
 
 
+def has_enough_rows(counter: TableCounter) -> bool:
+    """Whether there are enough rows to compare structures."""
+    return one_by_one(counter).n_rows >= LEAST_ROWS
+
+
 def held_out(dag: DAG, counter: TableCounter, fitted: Callable[[DAG, TableCounter], BayesianNetwork]) -> HeldOut:
     """What a structure predicts for each row, when the tables are those of the other folds.
 
@@ -77,7 +82,7 @@ def held_out(dag: DAG, counter: TableCounter, fitted: Callable[[DAG, TableCounte
     ----------
     dag : DAG
     counter : TableCounter
-        Of labelled rows, at least :data:`LEAST_ROWS` of them; the class is the last variable. A row of weight 2 is two
+        Of labelled rows, enough of them; the class is the last variable. A row of weight 2 is two
         rows, which may be in different folds, unless some weights are not whole.
     fitted : callable
         The network with this structure, for the rows of a counter.

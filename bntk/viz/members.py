@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bntk.errors import UnknownNameError, did_you_mean
+from bntk._checking import class_place, instance
 from bntk.viz import style
 from bntk.viz.axes import check_place
 
@@ -42,12 +42,14 @@ def plot_members(classifier: EnsembleKDB, X: Any, of: Any = None, ax: Axes | Non
     -------
     matplotlib Axes
     """
+    from sklearn.utils.validation import check_is_fitted
+
+    from bntk.classifiers.ensemble import EnsembleKDB
+
     check_place(ax, None)
+    check_is_fitted(instance("classifier", classifier, EnsembleKDB))
     classes = classifier.classes_.tolist()
-    of = classes[-1] if of is None else of
-    if of not in classes:
-        raise UnknownNameError(f"there is no class {of!r}{did_you_mean(of, classes)}; the classes are {classes}")
-    k = classes.index(of)
+    k = len(classes) - 1 if of is None else class_place(of, classes)
     proba, members = classifier.predict_proba(X)[:, k], classifier.member_proba(X)[:, :, k]
     order = np.argsort(proba, kind="stable")
     order = order[:: -(-len(order) // MOST_ROWS)]
@@ -65,7 +67,7 @@ def plot_members(classifier: EnsembleKDB, X: Any, of: Any = None, ax: Axes | Non
     ax.set_xlim(-0.5, len(order) - 0.5)
     ax.set_ylim(-0.02, 1.02)
     ax.set_xlabel("rows, by rising probability")
-    ax.set_ylabel(f"P({classifier.target_name_} = {of})", parse_math=False)
+    ax.set_ylabel(f"P({classifier.target_name_} = {classes[k]})", parse_math=False)
     ax.legend(loc="upper left", frameon=True, framealpha=0.9, edgecolor="none", fontsize=9)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

@@ -110,6 +110,17 @@ def test_weights_are_repetitions_and_fits_are_equal() -> None:
     assert weighted.dag_ == repeated.dag_ == bntk.BayesNetClassifier().fit(X.iloc[again], y.iloc[again]).dag_
 
 
+@pytest.mark.parametrize("rows", range(6, 12))
+def test_few_rows_with_weights_are_as_many_as_their_repetitions(rows: int) -> None:
+    X, y = weak_signs(rows, 2, 2)
+    weights = np.random.default_rng(rows).integers(0, 3, size=rows)
+    again = np.repeat(np.arange(rows), weights)
+    weighted = bntk.BayesNetClassifier().fit(X, y, sample_weight=weights)
+    repeated = bntk.BayesNetClassifier().fit(X.iloc[again], y.iloc[again])
+    assert weighted.search_.search == repeated.search_.search
+    assert np.allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-9, atol=0)
+
+
 @pytest.mark.parametrize(("name", "least"), [("heart-h", 0.77), ("primary-tumor", 0.43), ("audiology", 0.63)])
 @pytest.mark.filterwarnings("ignore::bntk.errors.BntkWarning")
 def test_sets_on_which_the_best_dag_loses_the_class(name: str, least: float) -> None:
