@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier
+from bntk.learning.priors import Prior
 from bntk.learning.scores import DecomposableScore, Score, by_name
 from bntk.learning.search import GreedyAdditions, Search, SuperparentAdditions
 from bntk.learning.search.stepwise import StepwiseSearch
@@ -97,6 +98,7 @@ class FAN(NetworkClassifier):
     """
 
     name = "fan"
+    prior: Prior | str | float = 0.5
     criterion: str | Score = "bic"
     search: str | Search = "auto"
 

@@ -38,7 +38,7 @@ from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.coding import declared_order
 from bntk.data.columns import code_column
-from bntk.data.numbers import averaged_ways
+from bntk.data.numbers import SMOOTH, averaged_ways
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, names_of
 from bntk.data.weights import checked_weights, scaled_up
@@ -212,18 +212,18 @@ class BayesClassifier(RowReader):
         order of ``classes_``, or by label.
     numeric : str or mapping
         How columns of numbers are modelled. ``"auto"``: at most ten different whole numbers are states as they are;
-        other numbers are cut as by ``"mdl"``, and where no row has a class as by ``"frequency"``. ``"mdl"`` cuts them
-        into intervals by the supervised method of Fayyad and Irani, ``"width"`` and ``"frequency"`` cut them into
-        ``n_bins`` intervals, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers
-        above zero from others. ``"joint"`` cuts them at the thresholds of a decision tree over all columns, so that a
-        column is also cut where it matters only together with others. ``"smooth"`` cuts them into five intervals with
+        other numbers are cut and interpolated, as by ``"smooth"``. ``"smooth"`` cuts numbers into five intervals with
         about as many rows in each, and interpolates: probabilities of a number between the centres of two intervals are
         between theirs, and do not jump at a cut. ``"smooth:8"`` has eight intervals, ``"smooth:joint"`` those of
-        ``"joint"``. ``"averaged"`` is the mean of three such models, with coarser and finer cuts. Given for all
-        columns, these three leave at most ten different whole numbers states, as ``"auto"``. ``"gaussian"`` and
-        ``"kde"`` estimate a density given the class, ``"multinomial"`` treats the columns as counts of words. A mapping
-        chooses for each column, and may give cut points. A :class:`bntk.Table` has states already, which are left as
-        they are.
+        ``"joint"``. ``"averaged"`` is the mean of three such models, with coarser and finer cuts. ``"mdl"`` cuts into
+        intervals by the supervised method of Fayyad and Irani, ``"width"`` and ``"frequency"`` cut into ``n_bins``
+        intervals, and ``"joint"`` cuts at the thresholds of a decision tree over all columns, so that a column is also
+        cut where it matters only together with others; these four do not interpolate. ``"category"`` makes each number
+        a state, and ``"bernoulli"`` only distinguishes numbers above zero from others. Given for all columns,
+        ``"joint"``, ``"smooth"`` and ``"averaged"`` leave at most ten different whole numbers states, as ``"auto"``.
+        ``"gaussian"`` and ``"kde"`` estimate a density given the class, ``"multinomial"`` treats the columns as counts
+        of words. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states already,
+        which are left as they are.
     n_bins : int
         The number of intervals for ``"width"`` and ``"frequency"``.
     missing : {"marginal", "em", "state"}
@@ -264,7 +264,7 @@ class BayesClassifier(RowReader):
         All other attributes are those of the first. Absent otherwise.
     """
 
-    prior: Prior | str | float = 1.0
+    prior: Prior | str | float = 0.5
     class_prior: str | ArrayLike | Mapping[Any, float] = "empirical"
     numeric: str | Mapping[str, Any] = "auto"
     n_bins: int = 10
@@ -284,7 +284,7 @@ class BayesClassifier(RowReader):
     #: Whether it learns from rows without a label.
     _takes_unlabelled: ClassVar[bool] = False
     #: What ``numeric="auto"`` does with numbers that are not states.
-    _cutting: ClassVar[str] = "mdl"
+    _cutting: ClassVar[str] = SMOOTH
 
     # ---------------------------------------------------------------- what a classifier has to define
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier
 from bntk.learning.counts import TableCounter
+from bntk.learning.priors import Prior
 from bntk.learning.scores import LOO, LogLikelihood, Score
 from bntk.learning.search import GreedyAdditions, KDependence, Search, SearchResult
 from bntk.learning.search.k_dependence_selection import SelectiveKDependence
@@ -96,10 +97,11 @@ class SelectiveKDB(NetworkClassifier):
     >>> rows = bntk.datasets.asia().sample(2000, seed=1).to_pandas()
     >>> chosen = bntk.SelectiveKDB(3).fit(rows.drop(columns="dysp"), rows["dysp"])
     >>> chosen.k_, chosen.n_features_used_
-    (3, 4)
+    (2, 4)
     """
 
     name = "skdb"
+    prior: Prior | str | float = 0.5
     max_k: int = field(default=5, kw_only=False)
     loss: str = "rmse"
 
@@ -155,6 +157,7 @@ class SPODE(NetworkClassifier):
     """
 
     name = "spode"
+    prior: Prior | str | float = 1.0
     superparent: str | None = None
     criterion: str | Score = "loo"
     search = "star"  # there is no other

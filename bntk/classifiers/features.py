@@ -35,6 +35,7 @@ from bntk.data.cuts import checked_cuts
 from bntk.data.numbers import (
     CONTINUOUS,
     DRAWN,
+    SMOOTH,
     WAYS,
     assembled,
     columns_of_numbers,
@@ -155,7 +156,7 @@ class Features:
         n_bins: int = 10,
         missing_is_state: bool = False,
         identifiers: str = "drop",
-        cutting: str = "mdl",
+        cutting: str = SMOOTH,
     ) -> tuple[Features, Rows]:
         """The features of training rows, and these rows, read.
 
@@ -167,7 +168,6 @@ class Features:
         columns = columns_of(X)
         as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
         numbers = {} if as_labels else columns_of_numbers(columns)
-        cutting = cutting if (classes < n_classes).any() else "frequency"
         known_ways = (*WAYS, DRAWN) if cutting == DRAWN else WAYS
         ways = ways_of(numeric, columns, numbers, cutting, known_ways, weights)
         empty = columns_without_value(numbers)

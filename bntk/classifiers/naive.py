@@ -52,7 +52,7 @@ class NaiveBayes(NetworkClassifier):
     >>> nb.predict(X)
     array(['play', 'stay', 'stay', 'stay'], dtype='<U4')
     >>> nb.predict_proba(X.iloc[:1]).round(3)
-    array([[0.581, 0.419]])
+    array([[0.632, 0.368]])
 
     Numbers and states together:
 
@@ -69,7 +69,7 @@ class NaiveBayes(NetworkClassifier):
     """
 
     name = "nb"
-    prior: Prior | str | float = 1.0
+    prior: Prior | str | float = 0.5
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return spaces.naive_bayes(features, target)

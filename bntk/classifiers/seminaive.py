@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bntk.classifiers.stepwise import StepwiseClassifier
 from bntk.learning.counts import TableCounter
+from bntk.learning.priors import Prior
 from bntk.learning.scores import BIC, Score
 from bntk.learning.search import BackwardJoining, ForwardJoining, Search
 from bntk.learning.space import Space
@@ -51,6 +52,7 @@ class SemiNaiveBayes(StepwiseClassifier):
     """
 
     name = "semi"
+    prior: Prior | str | float = 0.5
     search: str | Search = "fssj"
     max_parents: int | None = None
 

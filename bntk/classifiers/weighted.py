@@ -123,6 +123,7 @@ class MANB(_DiscreteNaiveBayes):
     """
 
     name = "manb"
+    prior: Prior | str | float = 1.0
     arc_prior: float | Mapping[str, float] | ArrayLike = 0.5
 
     _state: ClassVar[dict[str, Any]] = {"arc_posteriors_": Any}  # a Series
@@ -226,7 +227,7 @@ class AWNB(NetworkClassifier):
 
     name = "awnb"
     estimator: NetworkClassifier | None = field(default=None, kw_only=False)
-    prior: Prior | str | float = 1.0
+    prior: Prior | str | float = 0.25
     n_trees: int = 10
     weights: float | Mapping[str, float] | ArrayLike | None = None
 
@@ -387,7 +388,7 @@ class WANBIA(_DiscreteNaiveBayes):
     >>> rows["again"] = rows["xray"]
     >>> wanbia = bntk.WANBIA().fit(rows[["xray", "again"]], rows["lung"])
     >>> wanbia.weights_.round(2).to_dict()  # a copy does not count twice
-    {'xray': 0.52, 'again': 0.52}
+    {'xray': 0.51, 'again': 0.51}
     """
 
     name = "wanbia"

@@ -94,7 +94,7 @@ def compare(
     >>> result.ranks.loc["survey"].to_dict()
     {'nb': 1.0, 'tan': 3.0, 'aode': 2.0}
     >>> result.friedman.n, result.nemenyi.ranks.idxmin()
-    (4, 'nb')
+    (4, 'aode')
     """
     chosen = named_estimators(estimators)
     check_errors(errors)

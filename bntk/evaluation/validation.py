@@ -94,10 +94,10 @@ def cross_validate(
     >>> result
     CrossValidation: 2 estimators, 5 folds, 400 training and 100 test rows
          accuracy         log_loss
-    nb   0.8600 +- 0.0122 0.4261 +- 0.0142
+    nb   0.8580 +- 0.0136 0.4288 +- 0.0151
     tan  0.8600 +- 0.0122 0.4052 +- 0.0122
     >>> result.difference("tan", "nb", "log_loss")
-    corrected t: difference -0.0208 +- 0.0270, p = 0.484 (5 pairs)
+    corrected t: difference -0.0235 +- 0.0282, p = 0.451 (5 pairs)
     >>> result.frame.columns.tolist()
     ['estimator', 'repeat', 'fold', 'accuracy', 'log_loss', 'fit_seconds', 'predict_seconds', 'n_train', 'n_test']
     """

@@ -195,7 +195,7 @@ def test_one_class_is_naive_bayes():
     X, Y = problem()
     model = bntk.AMODE(numeric="category", max_bridge_parents=None).fit(X[["f0", "f3"]], Y[["c0"]])
     kept = model.features_in_use_
-    naive = bntk.NaiveBayes(numeric="category").fit(X[kept], Y["c0"])
+    naive = bntk.NaiveBayes(numeric="category", prior=1).fit(X[kept], Y["c0"])
     np.testing.assert_allclose(model.predict_proba(X[["f0", "f3"]])[0], naive.predict_proba(X[kept]), atol=1e-12)
 
 

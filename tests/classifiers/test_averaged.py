@@ -400,7 +400,7 @@ def test_four_hundred_features_of_ten_values_do_not_underflow():
     y = g.integers(0, 2, n_rows)
     codes = np.where(g.random((n, n_rows)) < 0.05, y * 3, g.integers(0, r, (n, n_rows))).astype(np.uint8)
     X = bntk.Table.from_codes(codes, [bntk.Variable(f"x{j}", range(r)) for j in range(n)])
-    model = AODE(m=0).fit(X, y)
+    model = AODE(prior=1, m=0).fit(X, y)
     new = g.integers(0, r, n)
     equal = codes == new[:, None]
     joint = []

@@ -82,7 +82,7 @@ def test_random_state_is_a_number_nothing_or_a_generator() -> None:
     X, y = weather()
 
     def weights(random_state: Any) -> Any:
-        return bntk.AWNB(random_state=random_state).fit(X, y).weights_
+        return bntk.AWNB(numeric="mdl", random_state=random_state).fit(X, y).weights_
 
     assert weights(None).equals(weights(0))
     assert weights(np.int64(3)).equals(weights(3))
@@ -212,9 +212,11 @@ def test_weights_are_repetitions(classifier: Any) -> None:
 
 
 @pytest.mark.parametrize("classifier", [bntk.NaiveBayes(), bntk.TAN(), bntk.BAN(class_prior="uniform")])
-def test_more_rows_are_added_exactly(classifier: Any) -> None:
+@pytest.mark.parametrize("numeric", ["mdl", "frequency"])
+def test_more_rows_are_added_exactly(classifier: Any, numeric: str) -> None:
     X, y = weather()
     X["sky"] = pd.Categorical(X["sky"], ["sun", "cloud", "rain"])
+    classifier = clone(classifier).set_params(numeric=numeric)
     first = clone(classifier).fit(X[:200], y[:200])
     both = clone(classifier).partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
     assert both.dag_ == first.dag_
@@ -235,7 +237,7 @@ def test_partial_fit_with_classes_to_come() -> None:
 def test_categories_as_numbers_equal_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(4, size=(300, 6)), rng.integers(3, size=300)
-    ours = bntk.NaiveBayes(numeric="category", class_prior=np.bincount(y) / 300).fit(X, y)
+    ours = bntk.NaiveBayes(numeric="category", prior=1, class_prior=np.bincount(y) / 300).fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), CategoricalNB(alpha=1).fit(X, y).predict_proba(X), rtol=1e-9)
 
 

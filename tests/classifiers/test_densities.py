@@ -332,7 +332,7 @@ def test_many_features_do_not_underflow() -> None:
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 50)
     X = 1.0 * (rng.random((100, 3000)) < np.where(y == 1, 0.8, 0.2)[:, None])
-    ours = nb("bernoulli", class_prior=[0.5, 0.5]).fit(X, y)
+    ours = nb("bernoulli", prior=1, class_prior=[0.5, 0.5]).fit(X, y)
     theirs = BernoulliNB(alpha=1).fit(X, y).predict_log_proba(X)
     assert theirs.min() < -750  # beyond what a double can hold as a probability
     np.testing.assert_allclose(ours.predict_log_proba(X), theirs, rtol=1e-9, atol=1e-12)

@@ -366,4 +366,4 @@ def test_what_only_numbers_together_tell_is_learned():
     y = (X[:, 0] > 0) ^ (X[:, 2] > 0)
     ensemble = bntk.EnsembleKDB().fit(X[:400], y[:400])
     assert ensemble.score(X[400:], y[400:]) > 0.9
-    assert bntk.KDB(2).fit(X[:400], y[:400]).score(X[400:], y[400:]) < 0.7
+    assert bntk.KDB(2, numeric="mdl").fit(X[:400], y[:400]).score(X[400:], y[400:]) < 0.7

@@ -78,7 +78,8 @@ def in_folds(numbers: Ints) -> HoldoutPlan:
 def stratified(y: Ints, folds: int, repeats: int, seed: int) -> Ints:
     """Fold numbers of the shape (repeats, n): the rows of each class, shuffled, are dealt to the folds in turn.
 
-    So the folds differ by at most one row, and by at most one row of each class.
+    So the folds differ by at most one row, and by at most one row of each class. Classes take turns in the order in
+    which they come up first, so that the folds do not depend on how classes are ordered or called.
 
     >>> stratified(np.array([0, 0, 0, 0, 1, 1]), folds=2, repeats=1, seed=0)
     array([[0, 1, 1, 0, 1, 0]])
@@ -86,9 +87,11 @@ def stratified(y: Ints, folds: int, repeats: int, seed: int) -> Ints:
     if folds > len(y):
         raise DataError(f"{folds} folds cannot be made of {len(y)} rows whose class is known; give fewer folds")
     numbers = np.empty((repeats, len(y)), dtype=np.int64)
+    _, first, place = np.unique(y, return_index=True, return_inverse=True)
+    turn = first[place]
     for repeat in range(repeats):
         shuffled = np.random.default_rng([seed, repeat]).permutation(len(y))
-        by_class = shuffled[np.argsort(y[shuffled], kind="stable")]
+        by_class = shuffled[np.argsort(turn[shuffled], kind="stable")]
         numbers[repeat, by_class] = np.arange(len(y)) % folds
     return numbers
 
