@@ -28,8 +28,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from bntk import _checking
-from bntk.causal.arguments import Names, Sides
+from bntk.causal.arguments import Names, Sides, checked_limit
 from bntk.causal.projection import descendants
 from bntk.causal.separators import Separators, moral_rows
 from bntk.graph.dag import DAG
@@ -101,7 +100,7 @@ def adjustment_sets(
     graph: DAG | PDAG, x: Names, y: Names, latent: Names = (), limit: int | None = None
 ) -> list[tuple[str, ...]]:
     """See :meth:`bntk.DAG.adjustment_sets`."""
-    _checking.optional_whole_number("limit", limit, 1)
+    checked_limit(limit)
     sides = Sides(graph, latent, x=x, y=y)
     problem = _problem(graph, sides)
     if problem.hopeless:
