@@ -112,10 +112,10 @@ def adjustment_sets(
 
 def is_adjustment_set(graph: DAG | PDAG, x: Names, y: Names, z: Names = (), latent: Names = ()) -> AdjustmentCheck:
     """See :meth:`bntk.DAG.is_adjustment_set`."""
-    unseen = Sides(graph, latent, x=x, y=y).latent
-    sides = Sides(graph, x=x, y=y, z=z, empty=["z"])
+    observed = Sides(graph, latent, x=x, y=y)
+    sides = Sides(graph, x=graph._names(observed["x"]), y=graph._names(observed["y"]), z=z, empty=["z"])
     problem = _problem(graph, sides)
-    hidden = unseen.intersection(sides["z"])
+    hidden = observed.latent.intersection(sides["z"])
     if hidden:
         return AdjustmentCheck(False, f"{_listed(graph, hidden)} is latent", graph._names(problem.forbidden))
     return problem.check(set(sides["z"]))
