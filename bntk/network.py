@@ -400,7 +400,7 @@ class BayesianNetwork:
 
         return sample(self, n, seed, given, soft)
 
-    def update(self, data: Any) -> BayesianNetwork:
+    def update(self, data: Any, *, intervened: Any = None) -> BayesianNetwork:
         """A new network that has also learned from further rows: their counts are added, the prior stays.
 
         The result equals that of fitting all rows at once. Only a fitted network has counts.
@@ -409,10 +409,12 @@ class BayesianNetwork:
         ----------
         data : Table, data frame, mapping of columns
             The further rows.
+        intervened : optional
+            Which variables were set by an experiment in which of these rows; see :func:`bntk.fit`.
         """
         from bntk.learning.parameters import updated
 
-        return updated(self, data)
+        return updated(self, data, intervened=intervened)
 
     # ---- queries ---------------------------------------------------------------------------------------------
 
