@@ -20,6 +20,8 @@ from bntk.graph.dag import DAG, as_dag
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bntk.causal.formula import Formula
+    from bntk.causal.identification import Hedge
     from bntk.data.table import Table
     from bntk.inference.choose import EngineName, Options
     from bntk.inference.decisions import Sensitivity
@@ -968,6 +970,41 @@ class BayesianNetwork:
             for node, cpt in enumerate(self._cpts)
         ]
         return BayesianNetwork(self._dag.do(*interventions), cpts, positions=self._positions)
+
+    # ---- causal questions ------------------------------------------------------------------------------------
+
+    def identify(
+        self,
+        y: str | Iterable[str],
+        do: str | Iterable[str],
+        given: str | Iterable[str] = (),
+        latent: str | Iterable[str] = (),
+    ) -> Formula | Hedge:
+        """The effect of an intervention as a formula of the observed variables, or why there is none.
+
+        See :meth:`bntk.DAG.identify`; only the structure of the network is used.
+
+        Parameters
+        ----------
+        y, do, given, latent : str or iterable of str
+            The targets, the variables that are set, those that are observed after that, and nodes that are never
+            observed.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler()
+        >>> formula = bn.identify("wet", do="sprinkler", latent="cloudy")
+        >>> print(formula)
+        P(wet | do(sprinkler)) = sum_{rain} P(rain) P(wet | sprinkler, rain)
+        >>> print(formula.evaluate(bn))
+        P(wet | do(sprinkler))
+        wet           no    yes
+        sprinkler
+        no         0.550  0.450
+        yes        0.055  0.945
+        """
+        return self._dag.identify(y, do, given, latent)
 
     # ---- views -----------------------------------------------------------------------------------------------
 

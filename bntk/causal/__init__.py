@@ -10,12 +10,15 @@ from bntk.causal.formula import (
     Product,
     Sum,
 )
+from bntk.causal.identification import CForest, Hedge
 
 __all__ = [
+    "CForest",
     "EffectTable",
     "Expression",
     "Formula",
     "Fraction",
+    "Hedge",
     "Probabilities",
     "Probability",
     "Product",

@@ -24,6 +24,8 @@ from bntk.graph.undirected import (
 )
 
 if TYPE_CHECKING:
+    from bntk.causal.formula import Formula
+    from bntk.causal.identification import Hedge
     from bntk.graph.equivalence import PDAG, ArcComparison
 
 Rows = tuple[tuple[int, ...], ...]
@@ -388,6 +390,51 @@ class DAG(NamedNodes):
         from bntk.graph.equivalence import compare
 
         return compare(self, reference)
+
+    # Causal questions
+
+    def identify(
+        self,
+        y: str | Iterable[str],
+        do: str | Iterable[str],
+        given: str | Iterable[str] = (),
+        latent: str | Iterable[str] = (),
+    ) -> Formula | Hedge:
+        """The effect of an intervention as a formula of the observed variables, or why there is none.
+
+        By the algorithms ID and IDC of Shpitser and Pearl (2006), which find a formula wherever there is one. The
+        arcs are taken to be causal, and the DAG to have all latent common causes as nodes.
+
+        Parameters
+        ----------
+        y : str or iterable of str
+            The targets of the effect.
+        do : str or iterable of str
+            The variables that are set.
+        given : str or iterable of str
+            Variables that are observed after the intervention.
+        latent : str or iterable of str
+            Nodes that are not observed.
+
+        Returns
+        -------
+        Formula or Hedge
+            The formula is true as a condition, prints itself as text and in LaTeX, and is evaluated on networks and
+            distributions of the observed variables. The hedge is false, and names the two sets that forbid it.
+
+        Examples
+        --------
+        >>> front_door = DAG.parse("smoking -> tar -> cancer; smoking <- gene -> cancer")
+        >>> print(front_door.identify("cancer", do="smoking", latent="gene"))
+        P(cancer | do(smoking)) = sum_{tar} P(tar | smoking) sum_{smoking'} P(smoking') P(cancer | smoking', tar)
+        >>> print(front_door.remove_arc("smoking", "tar").add_arc("smoking", "cancer").identify(
+        ...     "cancer", do="smoking", latent="gene"))
+        P(cancer | do(smoking)) is not identified: the C-forests {smoking, cancer} and {cancer}, both with the roots
+        {cancer}, form a hedge
+        """
+        from bntk.causal.identification import identify
+
+        return identify(self, y, do, given, latent)
 
     # Edits
 
