@@ -24,6 +24,7 @@ from bntk.graph.undirected import (
 )
 
 if TYPE_CHECKING:
+    from bntk.causal.adjustment import AdjustmentCheck, OptimalAdjustmentSet
     from bntk.causal.formula import Formula
     from bntk.causal.identification import Hedge
     from bntk.graph.equivalence import PDAG, ArcComparison
@@ -392,6 +393,190 @@ class DAG(NamedNodes):
         return compare(self, reference)
 
     # Causal questions
+
+    def adjustment_sets(
+        self,
+        x: str | Iterable[str],
+        y: str | Iterable[str],
+        latent: str | Iterable[str] = (),
+        limit: int | None = None,
+    ) -> list[tuple[str, ...]]:
+        """The minimal sets of covariates that identify the effect of ``x`` on ``y`` by adjustment.
+
+        With such a set z, P(y | do(x)) is the sum over z of P(y | x, z) P(z), if the arcs are causal and the DAG has
+        all common causes. The criterion is complete (Shpitser, VanderWeele and Robins 2010; van der Zander,
+        Liskiewicz and Textor 2019): where there is no set, adjustment is impossible, and :meth:`identify` may still
+        find another formula. A set is minimal if no part of it is a set.
+
+        Parameters
+        ----------
+        x, y : str or iterable of str
+            The causes and the effects, disjoint.
+        latent : str or iterable of str
+            Nodes that are not observed, and cannot be in a set.
+        limit : int, optional
+            How many sets are wanted; the first ones are found without finding all, of which there may be very many.
+
+        Returns
+        -------
+        list of tuple of str
+            Smallest sets first; sets of the same size in the order of their first nodes that differ. The empty tuple
+            means that nothing needs to be adjusted for, the empty list that there is no set.
+
+        Examples
+        --------
+        >>> dag = DAG.parse("age -> diet -> weight <- sport <- age; sport <- job -> diet")
+        >>> dag.adjustment_sets("diet", "weight")
+        [('sport',), ('age', 'job')]
+        >>> dag.adjustment_sets("diet", "weight", latent=["sport", "age"])
+        []
+        """
+        from bntk.causal.adjustment import adjustment_sets
+
+        return adjustment_sets(self, x, y, latent, limit)
+
+    def is_adjustment_set(
+        self,
+        x: str | Iterable[str],
+        y: str | Iterable[str],
+        z: str | Iterable[str] = (),
+        latent: str | Iterable[str] = (),
+    ) -> AdjustmentCheck:
+        """Whether some covariates identify the effect of ``x`` on ``y`` by adjustment, and if not, why not.
+
+        Parameters
+        ----------
+        x, y : str or iterable of str
+            The causes and the effects, disjoint.
+        z : str or iterable of str
+            The covariates; none at all is a set, too.
+        latent : str or iterable of str
+            Nodes that are not observed.
+
+        Returns
+        -------
+        AdjustmentCheck
+            True or false as a condition; its ``reason`` names a forbidden variable or a path that is open.
+
+        Examples
+        --------
+        >>> dag = DAG.parse("z -> x -> m -> y <- z; m -> s")
+        >>> bool(dag.is_adjustment_set("x", "y", "z"))
+        True
+        >>> print(dag.is_adjustment_set("x", "y"))
+        no adjustment set: the path x <- z -> y is open
+        >>> print(dag.is_adjustment_set("x", "y", ["z", "s"]))
+        no adjustment set: 's' is forbidden, as it lies on a causal path or below one
+        """
+        from bntk.causal.adjustment import is_adjustment_set
+
+        return is_adjustment_set(self, x, y, z, latent)
+
+    def optimal_adjustment_set(
+        self, x: str | Iterable[str], y: str | Iterable[str], latent: str | Iterable[str] = ()
+    ) -> OptimalAdjustmentSet:
+        """The adjustment set whose estimates of the effect vary least in large samples, if the structure tells.
+
+        It has the parents of the variables on causal paths, without these and what they lead to (Henckel, Perkovic and
+        Maathuis 2022; for discrete variables Rotnitzky and Smucler 2020). Where one of these parents is latent and
+        does more than add noise to a single variable, none is given. Other sets remain valid, but which of them
+        is best may then depend on the probabilities (Runge 2021).
+
+        Parameters
+        ----------
+        x, y : str or iterable of str
+            The causes and the effects, disjoint.
+        latent : str or iterable of str
+            Nodes that are not observed.
+
+        Returns
+        -------
+        OptimalAdjustmentSet
+            Its ``names``, and it can be used as a collection of them. Where there is none, it is false, ``names`` is
+            None, and ``reason`` says why.
+
+        Examples
+        --------
+        >>> dag = DAG.parse("z -> x -> y <- w -> z")
+        >>> print(dag.optimal_adjustment_set("x", "y"))
+        {w}
+        >>> print(dag.optimal_adjustment_set("x", "y", latent="w"))
+        none: it would have 'w', which is latent
+        """
+        from bntk.causal.adjustment import optimal_adjustment_set
+
+        return optimal_adjustment_set(self, x, y, latent)
+
+    def front_door_sets(
+        self,
+        x: str | Iterable[str],
+        y: str | Iterable[str],
+        latent: str | Iterable[str] = (),
+        limit: int | None = None,
+    ) -> list[tuple[str, ...]]:
+        """The minimal sets of mediators that identify the effect of ``x`` on ``y`` by the front-door criterion.
+
+        With such a set z (Pearl 1995), P(y | do(x)) is the sum over z of P(z | x) times the sum over x' of
+        P(y | x', z) P(x'). A set is minimal if no part of it is a set.
+
+        Parameters
+        ----------
+        x, y : str or iterable of str
+            The causes and the effects, disjoint.
+        latent : str or iterable of str
+            Nodes that are not observed.
+        limit : int, optional
+            How many sets are wanted; the first ones are found without finding all.
+
+        Returns
+        -------
+        list of tuple of str
+            Smallest sets first; sets of the same size in the order of their first nodes that differ.
+
+        Examples
+        --------
+        >>> dag = DAG.parse("smoking -> tar -> cancer; smoking <- gene -> cancer")
+        >>> dag.front_door_sets("smoking", "cancer", latent="gene")
+        [('tar',)]
+        """
+        from bntk.causal.front_door import front_door_sets
+
+        return front_door_sets(self, x, y, latent, limit)
+
+    def instruments(
+        self, x: str, y: str, latent: str | Iterable[str] = (), limit: int | None = None
+    ) -> list[tuple[str, tuple[str, ...]]]:
+        """The instruments for the effect of ``x`` on ``y``, each with what it has to be given.
+
+        A variable z is an instrument given w (Pearl 2009) if z and w do not depend on x, and if z, given w, has to do
+        with x, and with y through x only: w separates z and y in the graph without the arcs into x. With further
+        assumptions, such as linearity, an instrument identifies the effect where adjustment cannot. Of all w that
+        separate, the minimal ones are listed; these suffice to find out whether there is an instrument whose w are
+        ancestors of z or y, and there is one if there is any (van der Zander, Textor and Liskiewicz 2015).
+
+        Parameters
+        ----------
+        x, y : str
+            The cause and the effect.
+        latent : str or iterable of str
+            Nodes that are not observed.
+        limit : int, optional
+            How many are wanted; the first ones are found without finding all.
+
+        Returns
+        -------
+        list of (str, tuple of str)
+            Each an instrument and what it is given; those with few of these first, then in the order of the nodes.
+
+        Examples
+        --------
+        >>> dag = DAG.parse("z -> x -> y; x <- u -> y; z <- w -> y")
+        >>> dag.instruments("x", "y", latent="u")
+        [('z', ('w',))]
+        """
+        from bntk.causal.instruments import instruments
+
+        return instruments(self, x, y, latent, limit)
 
     def identify(
         self,

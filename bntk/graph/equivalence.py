@@ -21,12 +21,15 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bntk._checking import instance, names, several
 from bntk.errors import GraphError
 from bntk.graph.dag import DAG, Rows
 from bntk.graph.undirected import NamedNodes, UndirectedGraph, checked_nodes, checked_pair, sorted_rows
+
+if TYPE_CHECKING:
+    from bntk.causal.adjustment import AdjustmentCheck, OptimalAdjustmentSet
 
 Pair = tuple[int, int]
 
@@ -133,6 +136,78 @@ class PDAG(NamedNodes):
         """The graph with all directions removed."""
         rows = zip(self.parent_indices, self.child_indices, self.neighbor_indices)
         return UndirectedGraph._trusted(self.nodes, sorted_rows((*p, *c, *n) for p, c, n in rows))
+
+    def adjustment_sets(
+        self,
+        x: str | Iterable[str],
+        y: str | Iterable[str],
+        latent: str | Iterable[str] = (),
+        limit: int | None = None,
+    ) -> list[tuple[str, ...]]:
+        """The minimal adjustment sets for the effect of ``x`` on ``y`` that are valid in every DAG of the class.
+
+        The class has all DAGs with the skeleton, the arcs and the v-structures of this graph. The criterion is
+        complete (Perkovic, Kalisch and Maathuis 2017): without such a set, some DAG of the class has another effect
+        than adjustment would find.
+
+        Parameters
+        ----------
+        x, y, latent, limit
+            See :meth:`bntk.DAG.adjustment_sets`.
+
+        Examples
+        --------
+        >>> pdag = DAG.parse("w -> x -> y <- z -> x").cpdag()
+        >>> pdag.adjustment_sets("x", "y")
+        [('z',)]
+        >>> PDAG(["x", "y"], [], [("x", "y")]).adjustment_sets("x", "y")
+        []
+        """
+        from bntk.causal.adjustment import adjustment_sets
+
+        return adjustment_sets(self, x, y, latent, limit)
+
+    def is_adjustment_set(
+        self,
+        x: str | Iterable[str],
+        y: str | Iterable[str],
+        z: str | Iterable[str] = (),
+        latent: str | Iterable[str] = (),
+    ) -> AdjustmentCheck:
+        """Whether some covariates are an adjustment set in every DAG of the class, and if not, why not.
+
+        Parameters
+        ----------
+        x, y, z, latent
+            See :meth:`bntk.DAG.is_adjustment_set`.
+
+        Examples
+        --------
+        >>> print(PDAG(["x", "y"], [], [("x", "y")]).is_adjustment_set("x", "y"))
+        no adjustment set: x -- y may point either way, and may begin a causal path
+        """
+        from bntk.causal.adjustment import is_adjustment_set
+
+        return is_adjustment_set(self, x, y, z, latent)
+
+    def optimal_adjustment_set(
+        self, x: str | Iterable[str], y: str | Iterable[str], latent: str | Iterable[str] = ()
+    ) -> OptimalAdjustmentSet:
+        """The adjustment set whose estimates vary least in large samples, which is the same in every DAG of the class.
+
+        Parameters
+        ----------
+        x, y, latent
+            See :meth:`bntk.DAG.optimal_adjustment_set`.
+
+        Examples
+        --------
+        >>> print(DAG.parse("w -> x -> y <- z -> x").cpdag().optimal_adjustment_set("x", "y"))
+        {z}
+        """
+        from bntk.causal.adjustment import optimal_adjustment_set
+
+        return optimal_adjustment_set(self, x, y, latent)
 
     def __str__(self) -> str:
         lines = [f"{tail} -> {head}" for tail, head in self.directed]

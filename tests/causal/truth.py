@@ -1,4 +1,4 @@
-"""Effects by brute force: the joint distribution of all variables, latent ones as well, without the tables that are set."""
+"""Effects by brute force: from the joint distribution of all variables, latent ones as well."""
 
 from __future__ import annotations
 
