@@ -1049,11 +1049,11 @@ class BayesianNetwork:
         >>> bn = bntk.datasets.sprinkler()
         >>> print(bn.effect("wet", {"rain": "yes"}, versus={"rain": "no"}))
         P(wet | do(rain='yes')), versus do(rain='no')
-        rain wet      p  difference   ratio
-         yes  no 0.0730     -0.6570  0.1000
-         yes yes 0.9270      0.6570  3.4333
-          no  no 0.7300      0.0000  1.0000
-          no yes 0.2700      0.0000  1.0000
+        rain wet     p  difference  ratio
+         yes  no 0.073      -0.657 0.1000
+         yes yes 0.927       0.657 3.4333
+          no  no 0.730       0.000 1.0000
+          no yes 0.270       0.000 1.0000
         exact, from the network
         """
         from bntk.causal.effects import effect
@@ -1153,6 +1153,10 @@ class BayesianNetwork:
         >>> bn = bntk.datasets.sprinkler()
         >>> print(bn.counterfactual("wet", {"rain": "no"}, {"rain": "yes", "wet": "yes"}, bounds=True))
         P(wet | do(rain='no'); observed rain='yes', wet='yes')
+        wet      p  lower  upper
+         no 0.8232 0.8232 0.8251
+        yes 0.1768 0.1749 0.1768
+        coupling: monotone, of wet; lower and upper: over all couplings
         """
         from bntk.causal.counterfactuals import counterfactual
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
 from bntk._progress import progress_bar
+from bntk.causal.classes import possible_descendants
 from bntk.causal.effects import path_effect
 from bntk.causal.formula import Expression, Formula, Fraction, Probability, Product, Sum
 from bntk.causal.questions import (
@@ -19,7 +21,6 @@ from bntk.causal.questions import (
     Setting,
     numbers_of,
     read_question,
-    refuse_descendants,
     refuse_large,
 )
 from bntk.causal.results import Effect, EmptyStratum
@@ -29,6 +30,7 @@ from bntk.data.variable import Variable
 from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 from bntk.graph.dag import DAG, as_dag
+from bntk.graph.equivalence import PDAG
 from bntk.learning.completion import kinds_of_rows
 from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import fit
@@ -44,7 +46,7 @@ WAY_OUT = "adjust for fewer variables, join rare states, or fit a network and as
 
 
 def estimate_effect(
-    dag: DAG | str,
+    graph: DAG | PDAG | str,
     data: Any,
     y: Names,
     do: Any,
@@ -73,8 +75,9 @@ def estimate_effect(
 
     Parameters
     ----------
-    dag : DAG or str
-        The causal graph.
+    graph : DAG, PDAG or str
+        The causal graph. Of an equivalence class, such as ``bn.dag.cpdag()``, the set that is adjusted for is valid in
+        every DAG; where there is none, see :func:`possible_effects`.
     data : Table, data frame, or mapping of columns
         Rows of the observed variables, without interventions.
     y : str or iterable of str
@@ -127,38 +130,15 @@ def estimate_effect(
     >>> low < truth.difference["yes"] < high
     True
     """
-    dag = as_dag(dag)
+    graph = graph if isinstance(graph, PDAG) else as_dag(graph, "graph")
     _checking.one_of("empty", empty, ("leave", "drop"))
     hidden = _checking.names("latent", latent)
-    table, own = _rows(dag, data, hidden, variables, weights, Reading(numeric, n_bins))
+    table, own = rows_of(graph, data, hidden, variables, weights, Reading(numeric, n_bins))
     question = read_question(_by_name(table), y, do, versus, given, by)
     numbers = numbers_of(question.outcome, values)
-    formula, by_adjusting = _formula(dag, question, hidden, adjust)
-    if empty == "drop" and by_adjusting is None:
-        raise DataError(
-            f'empty="drop" leaves out strata of an adjustment set, and this effect has another formula, {formula}: '
-            'give empty="leave"'
-        )
-    rows = _Kinds.of(table, own, sorted({*_names_in(formula.expression), *_asked_names(question)}))
-    refuse_large(rows.table.names, rows.table.cards.tolist(), f"the formula {formula}", WAY_OUT, MOST_ENTRIES)
-    strata = question.strata()
-
-    def estimate(weights: Floats) -> Floats:
-        source = RowProbabilities(rows.table, weights)
-        if empty == "drop" and by_adjusting is not None:
-            source = _trimmed(source, question, by_adjusting, strata)[0]
-        return _at_settings(formula.evaluate(source).values, formula, question, strata, rows.table)
-
-    source = RowProbabilities(rows.table, rows.weights)
-    lacking: list[EmptyStratum] = []
-    if empty == "drop" and by_adjusting is not None:
-        source, lacking = _trimmed(source, question, by_adjusting, strata)
-    p = _at_settings(formula.evaluate(source).values, formula, question, strata, rows.table)
-    if np.isnan(p).any():
-        lacking = [*lacking, *_lacking(formula, source, question, strata)]
-    draws = _bootstrap(rows, estimate, resamples, seed, progress)
-    how = f"by {formula}, from {rows.total:,.6g} rows"
-    return Effect(question, strata, p, numbers, draws, _level(level), how, tuple(lacking), rows.notes(draws))
+    formula, adjusting = formula_for(graph, question, hidden, adjust)
+    sampling = Sampling(resamples, level, seed, progress)
+    return from_rows(table, own, question, numbers, formula, adjusting, empty, sampling)
 
 
 def estimate_path_effect(
@@ -214,7 +194,7 @@ def estimate_path_effect(
     True
     """
     dag = as_dag(dag)
-    table, own = _rows(dag, data, [], variables, weights, Reading(numeric, n_bins))
+    table, own = rows_of(dag, data, [], variables, weights, Reading(numeric, n_bins))
     rows = _Kinds.of(table, own, list(dag.nodes))
 
     def ask(weights: Floats) -> Effect:
@@ -227,18 +207,24 @@ def estimate_path_effect(
         drawn = ask(weights)
         return drawn.p if drawn.strata == found.strata else np.full_like(found.p, np.nan)
 
-    draws = _bootstrap(rows, estimate, resamples, seed, progress)
+    sampling = Sampling(resamples, level, seed, progress)
+    draws = sampling.run(rows, estimate)
     lacking = tuple(_unseen_parents(dag, rows))
     how = found.method.replace("exact, from the network", f"from {rows.total:,.6g} rows")
     notes = (*found.notes, *rows.notes(draws))
-    return Effect(found.question, found.strata, found.p, found.values, draws, _level(level), how, lacking, notes)
+    return Effect(found.question, found.strata, found.p, found.values, draws, sampling.level, how, lacking, notes)
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------
 
 
-def _rows(
-    dag: DAG, data: Any, latent: Sequence[str], variables: Sequence[Variable] | None, weights: Any, reading: Reading
+def rows_of(
+    dag: DAG | PDAG,
+    data: Any,
+    latent: Sequence[str],
+    variables: Sequence[Variable] | None,
+    weights: Any,
+    reading: Reading,
 ) -> tuple[Table, Floats | None]:
     """The observed columns as a table, and the weights."""
     for name in latent:
@@ -357,22 +343,63 @@ class RowProbabilities:
         return joint / np.where(below > 0, below, np.nan)
 
 
-def _bootstrap(
-    rows: _Kinds, estimate: Callable[[Floats], Floats], resamples: int, seed: int, progress: bool
-) -> Floats | None:
-    """The estimates from samples of the rows; every sample has its own random numbers."""
-    n = _checking.whole_number("resamples", resamples, 0, _checking.MOST)
-    seed = _checking.whole_number("seed", seed, least=0)
-    if not n:
-        return None
-    shown = progress_bar(_checking.flag("progress", progress), range(n), desc="bootstrap")
-    return np.array([estimate(rows.drawn(seed, k)) for k in shown])
+@dataclass(frozen=True)
+class Sampling:
+    """How bootstrap samples are drawn, and what interval they give."""
+
+    resamples: int = 500
+    level: float = 0.95
+    seed: int = 0
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        _checking.whole_number("resamples", self.resamples, 0, _checking.MOST)
+        _checking.whole_number("seed", self.seed, least=0)
+        _checking.flag("progress", self.progress)
+        if not _checking.is_number(self.level) or not 0 < self.level < 1:
+            raise _checking.wrong("level", "a number between 0 and 1, such as 0.95", self.level)
+
+    def run(self, rows: _Kinds, estimate: Callable[[Floats], Floats]) -> Floats | None:
+        """The estimates from samples of the rows; every sample has its own random numbers."""
+        if not self.resamples:
+            return None
+        shown = progress_bar(self.progress, range(self.resamples), desc="bootstrap")
+        return np.array([estimate(rows.drawn(self.seed, k)) for k in shown])
 
 
-def _level(level: float) -> float:
-    if not _checking.is_number(level) or not 0 < level < 1:
-        raise _checking.wrong("level", "a number between 0 and 1, such as 0.95", level)
-    return float(level)
+def from_rows(
+    table: Table,
+    weights: Floats | None,
+    question: Question,
+    values: Floats | None,
+    formula: Formula,
+    adjusting: Sequence[str] | None,
+    empty: str,
+    sampling: Sampling,
+) -> Effect:
+    """An effect by its formula, which adjusts for a set or not, evaluated on the shares of the rows."""
+    if empty == "drop" and adjusting is None:
+        raise DataError(
+            f'empty="drop" leaves out strata of an adjustment set, and this effect has another formula, {formula}: '
+            'give empty="leave"'
+        )
+    rows = _Kinds.of(table, weights, sorted({*_names_in(formula.expression), *_asked_names(question)}))
+    refuse_large(rows.table.names, rows.table.cards.tolist(), f"the formula {formula}", WAY_OUT, MOST_ENTRIES)
+    strata = question.strata()
+
+    def evaluated(source: RowProbabilities) -> tuple[Floats, RowProbabilities, list[EmptyStratum]]:
+        lacking: list[EmptyStratum] = []
+        if empty == "drop" and adjusting is not None:
+            source, lacking = _trimmed(source, question, adjusting)
+        p = at_settings(formula.evaluate(source).values, formula, question, strata, source.variable)
+        return p, source, lacking
+
+    p, source, lacking = evaluated(RowProbabilities(rows.table, rows.weights))
+    if np.isnan(p).any():
+        lacking = [*lacking, *_lacking(formula, source, question, strata)]
+    draws = sampling.run(rows, lambda weights: evaluated(RowProbabilities(rows.table, weights))[0])
+    how = f"by {formula}, from {rows.total:,.6g} rows"
+    return Effect(question, strata, p, values, draws, sampling.level, how, tuple(lacking), rows.notes(draws))
 
 
 # ---- the formula -----------------------------------------------------------------------------------------------
@@ -403,41 +430,67 @@ def _conditions(question: Question) -> list[str]:
     return [*question.given, *(variable.name for variable in question.by)]
 
 
-def _formula(
-    dag: DAG, question: Question, latent: Sequence[str], adjust: Names | None
+def formula_for(
+    graph: DAG | PDAG, question: Question, latent: Sequence[str], adjust: Names | None = None
 ) -> tuple[Formula, list[str] | None]:
     """The formula of an effect, and the set that it adjusts for, when it does."""
     y, x, given = [v.name for v in question.outcome], list(question.set_names), _conditions(question)
+    late = [name for name in given if name in descendants(graph, x)]
     if adjust is not None:
-        chosen = _checked_set(dag, x, y, _checking.names("adjust", adjust), given, latent)
+        chosen = [name for name in _checking.names("adjust", adjust) if name not in given]
+        if late:
+            raise DataError(
+                f"given or by names {late[0]!r}, a descendant of {', '.join(map(repr, x))}, for which adjustment does "
+                "not find the effect: leave out adjust"
+            )
+        verdict = graph.is_adjustment_set(x, y, [*chosen, *given], latent)
+        if not verdict:
+            raise DataError(f"adjust={chosen}: {verdict}")
         return adjustment_formula(y, x, chosen, given), chosen
-    below = set(dag.descendants(x))
-    if not below.intersection(given):
-        best = dag.optimal_adjustment_set(x, y, latent=latent)
-        if best is not None:
-            chosen = [name for name in best if name not in given]
-            if dag.is_adjustment_set(x, y, [*chosen, *given], latent=latent):
-                return adjustment_formula(y, x, chosen, given), chosen
-    found = dag.identify(y, do=x, given=given, latent=latent)
-    if not isinstance(found, Formula):
-        raise DataError(f"the effect cannot be had from these variables: {found}")
-    return found, None
+    found = None if late else _valid_set(graph, x, y, given, latent)
+    if found is not None:
+        return adjustment_formula(y, x, found, given), found
+    if isinstance(graph, PDAG):
+        raise DataError(
+            "no set is valid for adjustment in every DAG of the class; bntk.causal.possible_effects gives the effect "
+            "in each of them"
+        )
+    formula = graph.identify(y, do=x, given=given, latent=latent)
+    if not isinstance(formula, Formula):
+        raise DataError(f"the effect cannot be had from the variables that are observed: {formula}")
+    return formula, None
 
 
-def _checked_set(
-    dag: DAG, x: list[str], y: list[str], adjust: list[str], given: list[str], latent: Sequence[str]
-) -> list[str]:
-    why = "the effect in a stratum of it is not found by adjustment; leave out adjust"
-    refuse_descendants(dag, given, x, "given or by", why)
-    chosen = [name for name in adjust if name not in given]
-    verdict = dag.is_adjustment_set(x, y, [*chosen, *given], latent=latent)
-    if not verdict:
-        raise DataError(f"adjust={adjust} is no valid adjustment set: {verdict}")
-    return chosen
+def _valid_set(
+    graph: DAG | PDAG, x: list[str], y: list[str], given: list[str], latent: Sequence[str]
+) -> list[str] | None:
+    """What to adjust for beside what is given: the optimal set, else the first minimal one; None without one."""
+    best = graph.optimal_adjustment_set(x, y, latent)
+    if best.names is not None:
+        chosen = [name for name in best.names if name not in given]
+        if graph.is_adjustment_set(x, y, [*chosen, *given], latent):
+            return chosen
+    for names in graph.adjustment_sets(x, y, latent, 1):
+        chosen = [name for name in names if name not in given]
+        if graph.is_adjustment_set(x, y, [*chosen, *given], latent):
+            return chosen
+    return None
 
 
-def _at_settings(
-    values: Floats, formula: Formula, question: Question, strata: Sequence[Setting], table: Table
+def descendants(graph: DAG | PDAG, names: Sequence[str]) -> set[str]:
+    """The descendants of some nodes; of an equivalence class, those in any of its DAGs."""
+    if isinstance(graph, DAG):
+        return set(graph.descendants(names))
+    places = [graph.index(name) for name in names]
+    return {graph.nodes[v] for v in possible_descendants(graph, places)}.difference(names)
+
+
+def at_settings(
+    values: Floats,
+    formula: Formula,
+    question: Question,
+    strata: Sequence[Setting],
+    variable: Callable[[str], Variable],
 ) -> Floats:
     """The effects asked for, of shape (n_strata, n_settings, n_outcomes), from those for all states."""
     names = (*formula.do, *formula.given)
@@ -446,7 +499,7 @@ def _at_settings(
     wanted = []
     for stratum, setting in product(strata, question.all_settings):
         states = {**question.given, **stratum, **setting}
-        wanted.append(values[tuple(table.variable(name).code(states[name]) for name in names)].ravel())
+        wanted.append(values[tuple(variable(name).code(states[name]) for name in names)].ravel())
     return np.array(wanted).reshape(len(strata), len(question.all_settings), -1)
 
 
@@ -454,7 +507,7 @@ def _at_settings(
 
 
 def _trimmed(
-    source: RowProbabilities, question: Question, adjust: Sequence[str], strata: Sequence[Setting]
+    source: RowProbabilities, question: Question, adjust: Sequence[str]
 ) -> tuple[RowProbabilities, list[EmptyStratum]]:
     """The rows without those of strata of the adjustment set in which some setting has no rows; and these strata."""
     table = source.table
@@ -468,7 +521,7 @@ def _trimmed(
         found = source.counts(names)[codes] > 0
         lost = kept & ~found
         kept &= found
-        for at in np.argwhere(lost & _asked_for(question, strata, around, table)):
+        for at in np.argwhere(lost & _asked_for(question, around, table)):
             states = {name: table.variable(name).states[k] for name, k in zip(around, at.tolist(), strict=True)}
             lacking.append(EmptyStratum({**setting, **states}, float(there[tuple(at)]), "these are left out"))
     places = tuple(table.codes[table.index(name)] for name in around)
@@ -476,7 +529,7 @@ def _trimmed(
     return RowProbabilities(table, np.where(inside, source.weights, 0.0)), lacking
 
 
-def _asked_for(question: Question, strata: Sequence[Setting], names: Sequence[str], table: Table) -> Any:
+def _asked_for(question: Question, names: Sequence[str], table: Table) -> Any:
     """Which joint states of some variables belong to a stratum that is asked for."""
     known = [name for name in names if name in question.given]
     where: list[Any] = [slice(None)] * len(names)
@@ -507,7 +560,7 @@ def _lacking(
             if key in seen or not any(all(a.get(n, v) == v for n, v in fixed.items()) for a in asked):
                 continue
             probe = _Probe(source, leaf, tuple(at))
-            if np.isnan(_at_settings(formula.evaluate(probe).values, formula, question, strata, source.table)).any():
+            if np.isnan(at_settings(formula.evaluate(probe).values, formula, question, strata, source.variable)).any():
                 seen.add(key)
                 found.append(_empty_stratum(states, question, source))
     if not found:

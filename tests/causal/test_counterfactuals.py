@@ -262,13 +262,9 @@ def test_names_with_a_star_are_not_mixed_up():
 def test_linear_programs_and_vertices_agree(monkeypatch):
     from bntk.causal import counterfactuals
 
-    bn, seen = drawn_network("x -> m -> y; x -> y", 4), {"x": 1, "y": 1}
+    bn, seen = drawn_network("z -> x -> y; z -> y", 4), {"x": 1, "y": 1}
     by_vertices = bn.counterfactual("y", {"x": 0}, seen, bounds=True)
-    real = counterfactuals._vertices
-    last = max(by_vertices.coupled, key=lambda name: bn.cpt(name).values.size)
-    monkeypatch.setattr(counterfactuals.math, "comb", lambda n, k: 10**9 if n == 4**2 else 1)
+    monkeypatch.setattr(counterfactuals, "MOST_BASES", 0)
     by_programs = bn.counterfactual("y", {"x": 0}, seen, bounds=True)
-    assert real is counterfactuals._vertices
-    assert last == "y"
     assert np.allclose(by_vertices.lower, by_programs.lower, atol=1e-7)
     assert np.allclose(by_vertices.upper, by_programs.upper, atol=1e-7)
