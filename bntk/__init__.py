@@ -18,6 +18,7 @@ _LAZY = {
     "BayesianNetwork": "bntk.network:BayesianNetwork",
     "NoisyMax": "bntk.noisy:NoisyMax",
     "NoisyOr": "bntk.noisy:NoisyOr",
+    "causal": "bntk.causal",
     "classifiers": "bntk.classifiers",
     "Discretizer": "bntk.data.discretizer:Discretizer",
     "cuts": "bntk.data.cuts",
@@ -49,6 +50,7 @@ _LAZY = {
 }
 
 if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all the same
+    from bntk import causal as causal
     from bntk import classifiers as classifiers
     from bntk import datasets as datasets
     from bntk import errors as errors

@@ -162,7 +162,9 @@ def _question(network: BayesianNetwork, y: Names, do: Any, given: Any) -> Questi
     question = read_question(variables, y, do)
     if len(question.settings) > 1 or not isinstance(do, Mapping):
         raise DataError("do must say what each variable would have been set to: {variable: state}")
-    return Question(question.outcome, question.settings, None, read_states(variables, given or {}, "given"), ())
+    return Question(
+        question.outcome, question.settings, None, read_states(variables, {} if given is None else given, "given"), ()
+    )
 
 
 # ---- the twin network ------------------------------------------------------------------------------------------

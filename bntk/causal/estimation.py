@@ -26,7 +26,7 @@ from bntk.causal.questions import (
 from bntk.causal.results import Effect, EmptyStratum
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, as_table, column_names
-from bntk.data.variable import Variable
+from bntk.data.variable import Variable, checked_variables
 from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 from bntk.graph.dag import DAG, as_dag
@@ -238,12 +238,12 @@ def rows_of(
         )
     declared = None
     if variables is not None:
-        by_name = {variable.name: variable for variable in variables}
+        by_name = {variable.name: variable for variable in checked_variables(variables)}
         declared = [by_name[name] for name in observed if name in by_name]
         if len(declared) < len(observed):
             lacking = next(name for name in observed if name not in by_name)
             raise DataError(f"variables lacks {lacking!r}; declare all observed variables of the graph, or none")
-    own = None if weights is None else np.asarray(weights)
+    own = None if weights is None else _checking.numbers("weights", weights, "numbers, one for each row", DataError)
     table = as_table(
         data, variables=declared, only=None if declared else observed, require_rows=True, reading=reading, weights=own
     )

@@ -79,7 +79,7 @@ def read_question(
     if not outcome:
         raise DataError("y is empty; give the outcome, a variable or several")
     settings = _settings(variables, do)
-    known = read_states(variables, given or {}, "given")
+    known = read_states(variables, {} if given is None else given, "given")
     groups = [_known(name, variables, "by") for name in _listed("by", by)]
     against = None
     if versus is not None:
@@ -135,6 +135,9 @@ def _known(name: Any, variables: Mapping[str, Variable], argument: str) -> Varia
 
 def _listed(argument: str, names: Any) -> list[Any]:
     found = _checking.names(argument, names, "names of variables")
+    for name in found:
+        if not isinstance(name, str):
+            raise _checking.wrong(f"each of {argument}", "the name of a variable", name)
     for name in found:
         if found.count(name) > 1:
             raise DataError(f"{argument} names {name!r} twice")

@@ -134,10 +134,11 @@ class Effect:
         if self.draws is None:
             raise DataError("there are no bootstrap samples: effects from rows have intervals when resamples > 0")
         where = self._only(also_setting=True)
-        if of == "mean":
+        named = of if isinstance(of, str) else None
+        if named == "mean":
             numbers = self._means(self.draws)[:, where[0], where[1]]
-        elif of in ("average", "average_ratio"):
-            compare = np.subtract if of == "average" else _divided
+        elif named in ("average", "average_ratio"):
+            compare = np.subtract if named == "average" else _divided
             numbers = self._against(self._means(self.draws)[..., None], compare)[:, where[0], where[1], 0]
         else:
             shown = self.draws if self.question.versus is None else self._against(self.draws, np.subtract)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bntk import _checking
 from bntk.data.table import Table
 from bntk.errors import DataError
 from bntk.learning.counts.base import MAX_ENTRIES, Block, Counter
@@ -56,7 +57,7 @@ class ExperimentCounter(Counter):
     """
 
     def __init__(self, table: Table, intervened: ArrayLike, weights: ArrayLike | None = None) -> None:
-        super().__init__(table.variables)
+        super().__init__(_checking.instance("table", table, Table).variables)
         self._take(table, _checked_mask(intervened, table), TableCounter(table, weights).weights)
 
     @classmethod
@@ -188,7 +189,7 @@ def _nothing_set(table: Table) -> Mask:
 
 
 def _checked_mask(intervened: ArrayLike, table: Table) -> Mask:
-    mask = np.array(intervened)
+    mask = np.array(_checking.array("intervened", intervened, "booleans, one for each cell"))
     expected = (table.n_rows, len(table.variables))
     if mask.dtype != bool or mask.shape != expected:
         raise DataError(
