@@ -250,7 +250,7 @@ def _counter_and_space(
     only = None
     if space is not None:  # which names the columns that are wanted
         reading = replace(reading, identifiers=None)
-        only = space.nodes if variables is None and not isinstance(data, Counter) else None
+        only = a_space(space).nodes if variables is None and not isinstance(data, Counter) else None
     counter = as_counter(
         data, variables=variables, weights=weights, intervened=intervened, only=only, require_rows=True, reading=reading
     )
