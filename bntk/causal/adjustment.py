@@ -103,16 +103,12 @@ def adjustment_sets(
     """See :meth:`bntk.DAG.adjustment_sets`."""
     _checking.optional_whole_number("limit", limit, 1)
     sides = Sides(graph, latent, x=x, y=y)
-    return named(graph, _problem(graph, sides).minimal_sets(sides.latent), limit)
-
-
-def named(graph: DAG | PDAG, separators: Separators | None, limit: int | None) -> list[tuple[str, ...]]:
-    """The separators by name: all, or some of the first."""
-    if separators is None:
+    problem = _problem(graph, sides)
+    if problem.hopeless:
         return []
-    return [
-        graph._names(nodes) for nodes in (separators.all() if limit is None else islice(separators.ranked(), limit))
-    ]
+    separators = problem.minimal_sets(sides.latent)
+    found = separators.all() if limit is None else islice(separators.ranked(), limit)
+    return [graph._names(nodes) for nodes in found]
 
 
 def is_adjustment_set(graph: DAG | PDAG, x: Names, y: Names, z: Names = (), latent: Names = ()) -> AdjustmentCheck:
@@ -168,10 +164,8 @@ class Problem:
         ]
         self.back_door = DAG._trusted(dag.nodes, tuple(rows))
 
-    def minimal_sets(self, latent: Collection[int]) -> Separators | None:
-        """The minimal adjustment sets, as separators; None where there is no set."""
-        if self.hopeless:
-            return None
+    def minimal_sets(self, latent: Collection[int]) -> Separators:
+        """The minimal adjustment sets, as separators."""
         parents = self.back_door.parent_indices
         relevant = closure(self.x | self.y, parents)
         allowed = relevant - self.x - self.y - self.forbidden - set(latent)

@@ -13,6 +13,7 @@ all factors are probabilities, which are bounded, so that zero is the limit from
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +25,14 @@ from numpy.typing import NDArray
 
 from bntk import _checking
 from bntk.data.variable import Variable
-from bntk.errors import ArgumentError, DataError, UnknownNameError, did_you_mean
+from bntk.errors import ArgumentError, DataError, TooLargeError, UnknownNameError, did_you_mean
 from bntk.inference.results import Distribution
 from bntk.network import BayesianNetwork
 
 Names = tuple[str, ...]
+#: The largest table that evaluation makes, and how many variables numpy arrays of all supported versions can have.
+MOST_ENTRIES = 2**27
+_MOST_AXES = 32
 #: How bound variables are written: with a prime where the same name means something else outside of the sum.
 Written = Mapping[str, str]
 
@@ -67,6 +71,11 @@ class Expression(ABC):
     @abstractmethod
     def free(self) -> frozenset[str]:
         """The variables that the value depends on."""
+
+    @property
+    @abstractmethod
+    def variables_needed(self) -> frozenset[str]:
+        """The variables whose probabilities are needed, with those that are summed over."""
 
     @abstractmethod
     def evaluate(self, source: Probabilities) -> Labelled:
@@ -116,6 +125,11 @@ class Probability(Expression):
         """The variables that the value depends on."""
         return frozenset(self.variables) | frozenset(self.given)
 
+    @property
+    def variables_needed(self) -> frozenset[str]:
+        """The variables whose probabilities are needed."""
+        return self.free
+
     def evaluate(self, source: Probabilities) -> Labelled:
         """The value for all states of the free variables."""
         return Labelled((*self.variables, *self.given), source.conditional(self.variables, self.given))
@@ -147,6 +161,11 @@ class Product(Expression):
     def free(self) -> frozenset[str]:
         """The variables that the value depends on."""
         return frozenset().union(*(factor.free for factor in self.factors))
+
+    @property
+    def variables_needed(self) -> frozenset[str]:
+        """The variables whose probabilities are needed, with those that are summed over."""
+        return frozenset().union(*(factor.variables_needed for factor in self.factors))
 
     def evaluate(self, source: Probabilities) -> Labelled:
         """The value for all states of the free variables."""
@@ -188,14 +207,26 @@ class Sum(Expression):
         """The variables that the value depends on."""
         return self.body.free.difference(self.over)
 
+    @property
+    def variables_needed(self) -> frozenset[str]:
+        """The variables whose probabilities are needed, with those that are summed over."""
+        return self.body.variables_needed
+
     def evaluate(self, source: Probabilities) -> Labelled:
         """The value for all states of the free variables."""
-        names, values = self.body.evaluate(source)
-        for name in self.over:
-            if name not in names:  # a constant is summed once per state
-                values = values * source.variable(name).n_states
-        axes = tuple(axis for axis, name in enumerate(names) if name in self.over)
-        return Labelled(tuple(name for name in names if name not in self.over), values.sum(axis=axes))
+        factors = self.body.factors if isinstance(self.body, Product) else (self.body,)
+        arrays = [factor.evaluate(source) for factor in factors]
+        left = list(self.over)
+        while left:  # one variable at a time, the one whose factors have the smallest product
+            name = min(left, key=lambda name: (_size([a for a in arrays if name in a.names]), left.index(name)))
+            left.remove(name)
+            touching = [array for array in arrays if name in array.names]
+            arrays = [array for array in arrays if name not in array.names]
+            if touching:
+                arrays.append(_summed(reduce(_times, touching), name))
+            else:  # a constant is summed once per state
+                arrays.append(Labelled((), np.array(float(source.variable(name).n_states))))
+        return reduce(_times, arrays)
 
     def _text(self, written: Written, used: frozenset[str], style: _Style) -> str:
         renamed = dict(written)
@@ -232,6 +263,11 @@ class Fraction(Expression):
         """The variables that the value depends on."""
         return self.numerator.free | self.denominator.free
 
+    @property
+    def variables_needed(self) -> frozenset[str]:
+        """The variables whose probabilities are needed, with those that are summed over."""
+        return self.numerator.variables_needed | self.denominator.variables_needed
+
     def evaluate(self, source: Probabilities) -> Labelled:
         """The value for all states of the free variables."""
         above, below = self.numerator.evaluate(source), self.denominator.evaluate(source)
@@ -244,8 +280,24 @@ class Fraction(Expression):
         return style.fraction(self.numerator._text(written, used, style), self.denominator._text(written, used, style))
 
 
+def _size(arrays: Sequence[Labelled]) -> int:
+    """How many entries the product of some arrays has."""
+    return math.prod({name: n for array in arrays for name, n in zip(array.names, array.values.shape)}.values())
+
+
+def _summed(array: Labelled, name: str) -> Labelled:
+    left = tuple(other for other in array.names if other != name)
+    return Labelled(left, array.values.sum(axis=array.names.index(name)))
+
+
 def _times(a: Labelled, b: Labelled) -> Labelled:
     names = (*a.names, *(name for name in b.names if name not in a.names))
+    size = _size([a, b])
+    if size > MOST_ENTRIES or len(names) > _MOST_AXES:
+        raise TooLargeError(
+            f"the formula needs a table of {len(names)} variables with {size:,} entries ({', '.join(names[:12])}"
+            f"{', ...' if len(names) > 12 else ''}); the limit is {MOST_ENTRIES:,} entries and {_MOST_AXES} variables"
+        )
     first, second = np.broadcast_arrays(a.aligned(names), b.aligned(names))
     return Labelled(names, np.where((first == 0) | (second == 0), 0.0, first * second))
 

@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from bntk.causal.adjustment import Problem
 from bntk.causal.arguments import Names, Sides
 from bntk.causal.formula import Expression, Formula, Fraction, Product, Sum, effect_text
 from bntk.causal.projection import Projection, mutilated
@@ -176,7 +177,7 @@ class _Observational(_Law):
         return _Observational(self._question, tuple(node for node in self.nodes if node in kept))
 
     def joint(self) -> Expression:
-        return self._question.simplify.probability(map(self._question.name, self.nodes))
+        return self._question.simplify.probability([self._question.name(node) for node in self.nodes])
 
     def conditional(self, node: int) -> Expression:
         # Of the variables before a node, it depends on its C-component among them, and on the parents of that.
@@ -233,7 +234,19 @@ class _Question:
         except _HedgeFound as found:
             found.effect = (y | z, x)
             raise
+        joint = self._shorter(self.simplify(joint), y | z, x)
         return Fraction(joint, Sum(tuple(map(self.name, sorted(y))), joint)) if z else joint
+
+    def _shorter(self, found: Expression, y: set[int], x: set[int]) -> Expression:
+        """The expression, or that of the smallest adjustment set if it has fewer variables."""
+        problem = Problem(self._dag, frozenset(x), frozenset(y))
+        smallest = next(problem.minimal_sets(self.projection.latent).ranked(), None)
+        if smallest is None:
+            return found
+        y_named, x_named, z_named = ([self.name(node) for node in sorted(nodes)] for nodes in (y, x, smallest))
+        inside = [self.simplify.probability(z_named), self.simplify.probability(y_named, [*x_named, *z_named])]
+        other = self.simplify(Sum(tuple(z_named), Product(tuple(inside)))) if z_named else inside[1]
+        return other if len(other.variables_needed) < len(found.variables_needed) else found
 
     def _can_be_set(self, node: int, y: set[int], x: set[int], others: set[int]) -> bool:
         """The second rule of do-calculus: y and the node are separated without the arcs into x and out of the node."""

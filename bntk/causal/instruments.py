@@ -7,7 +7,8 @@ linearity, or bounds it; the variables of w are those that w needs to separate z
 
 Whether there is any w for a given z is NP-hard to tell; a w among the ancestors of y and z is found in polynomial time,
 and if x and y have an instrument at all they have one with such a w (van der Zander, Textor and Liskiewicz 2015). It
-suffices to look at the separator that is nearest to y: if that separates z and x as well, so do all others.
+suffices to look at the separator that is nearest to y: if that separates z and x as well, so do all others. Where the
+smallest separator does not separate z and x, it is preferred.
 
 References
 ----------
@@ -20,10 +21,6 @@ IJCAI 24, 3243-3249.
 """
 
 from __future__ import annotations
-
-import heapq
-from collections.abc import Iterator
-from itertools import islice
 
 from bntk import _checking
 from bntk.causal.arguments import Names, Sides, one
@@ -42,7 +39,7 @@ def instruments(
     _checking.optional_whole_number("limit", limit, 1)
     sides = Sides(dag, latent, x=one(dag, x, "x"), y=one(dag, y, "y"))
     search = _Instruments(dag, sides["x"][0], sides["y"][0], sides.latent)
-    return [(dag.nodes[node], dag._names(given)) for node, given in islice(search.ranked(), limit)]
+    return [(dag.nodes[node], dag._names(given)) for node, given in search.all()[:limit]]
 
 
 class _Instruments:
@@ -51,24 +48,22 @@ class _Instruments:
         self._cut = mutilated(dag, into={x})
         self._usable = frozenset(range(dag.n_nodes)) - descendants(dag, [x]) - {y} - latent
 
-    def ranked(self) -> Iterator[tuple[int, Set]]:
+    def all(self) -> list[tuple[int, Set]]:
         """Instruments with what they are given, those with few of these first."""
         if self._y not in descendants(self._dag, [self._x]):
-            return
-        ways = [self._of(node) for node in sorted(self._usable)]
-        for _, node, _, given in heapq.merge(*ways):
-            yield node, frozenset(given)
+            return []
+        found = [(node, given) for node in sorted(self._usable) if (given := self._given(node)) is not None]
+        return sorted(found, key=lambda pair: (len(pair[1]), pair[0]))
 
-    def _of(self, node: int) -> Iterator[tuple[int, int, list[int], Set]]:
+    def _given(self, node: int) -> Set | None:
+        """What a node has to be given to be an instrument; None if it is none."""
         rows = moral_rows(self._cut.parent_indices, [node, self._y])
-        ancestral = {other for other, row in enumerate(rows) if row}
-        allowed = (self._usable & ancestral) - {node}
+        allowed = self._usable.intersection([other for other, row in enumerate(rows) if row]) - {node}
         nearest = Separators(rows, [self._y], [node], allowed).first()
         if nearest is None or not self._moves_x(node, nearest):
-            return
-        for given in Separators(rows, [node], [self._y], allowed).ranked():
-            if self._moves_x(node, given):
-                yield len(given), node, sorted(given), given
+            return None
+        smallest = next(Separators(rows, [node], [self._y], allowed).ranked())
+        return smallest if self._moves_x(node, smallest) else nearest
 
     def _moves_x(self, node: int, given: Set) -> bool:
         _, reached, _ = bayes_ball(self._dag, [node], given)

@@ -1,12 +1,15 @@
-"""Minimal separators of two sets of nodes in an undirected graph, smallest first, without finding all of them.
+"""Minimal separators of two sets of nodes in an undirected graph: all of them, or the smallest ones without the others.
 
 A minimal separator is the boundary of a connected *region* around the source, and is also the boundary of what is left
 around the sink (Takata 2010). The minimal separators whose region contains some nodes have all the nodes in it that the
 first separator around these nodes closes off. So the separators split into those whose region takes in a node of that
 first separator, and those that keep the node; neither part is empty if its first separator keeps what it has to. This
-finds all of them with polynomial delay. For the smallest ones, a part is looked at in the order of a lower bound: the
-smallest separator, minimal or not, that keeps what it has to, which is a minimum cut. Of separators of the same size,
-the one that has the first node in which they differ comes first; node weights make a minimum cut the first one.
+finds all of them with polynomial delay.
+
+The smallest ones are found by splitting the separators, around one that is known, by which of its nodes they have and
+which one they lack (Lawler 1972). Parts are looked at in the order of a lower bound, the smallest separator in them,
+minimal or not, which is a minimum cut. Of separators of the same size, the one that has the first node in which they
+differ comes first; weights of the nodes make that one the minimum cut.
 
 References
 ----------
@@ -78,25 +81,24 @@ class Separators:
 
     def ranked(self) -> Iterator[Set]:
         """All minimal separators in the same order, each found when it is asked for."""
-        root = self._part(self._source, frozenset())
-        # Entries: lower bound (size, then nodes), how good the bound is, a number that is never compared further.
-        waiting: list[tuple[int, int, int, int, _Part, Set]] = []
-        if root is not None:
-            waiting.append((0, 0, 0, 0, root, frozenset()))
+        nothing: Set = frozenset()
+        # Entries: lower bound (size, then nodes), how good it is, a number, what is kept and what is left out, a cut.
+        waiting: list[tuple[int, int, int, int, Set, Set, Set]] = [(0, 0, 0, 0, nothing, nothing, nothing)]
         number = 1
         while waiting:
-            size, weight, stage, _, part, cut = heapq.heappop(waiting)
-            if stage < 2:
-                cut = self._minimum_cut(part, weighted=stage == 1)
-                bound = (len(cut), self._weight(cut)) if stage == 1 else max((size, weight), (len(cut), -self._most))
-                heapq.heappush(waiting, (*bound, stage + 1, number, part, cut))
-                number += 1
-                continue
-            minimal = self._is_minimal(cut)
-            if minimal:
-                yield cut
-            for other in self._around(part, cut) if minimal else self._split(part, min(part.boundary - part.keeps)):
-                heapq.heappush(waiting, (size, weight, 0, number, other, frozenset()))
+            size, weight, stage, _, keeps, lacks, cut = heapq.heappop(waiting)
+            if stage == 2:
+                if self._is_minimal(cut):
+                    yield cut
+                parts = [(size, weight, 0, *part, nothing) for part in _split(cut, keeps, lacks)]
+            else:
+                found = self._minimum_cut(keeps, lacks, weighted=stage == 1)
+                if found is None:
+                    continue
+                bound = (len(found), self._weight(found) if stage == 1 else -self._most)
+                parts = [(*max((size, weight), bound), stage + 1, keeps, lacks, found)]
+            for bound_and_stage in parts:
+                heapq.heappush(waiting, (*bound_and_stage[:3], number, *bound_and_stage[3:]))
                 number += 1
 
     # ---- parts ----------------------------------------------------------------------------------------------------
@@ -142,20 +144,6 @@ class Separators:
         kept = part._replace(keeps=part.keeps | {node})
         return [kept] if grown is None else [grown, kept]
 
-    def _around(self, part: _Part, found: Set) -> Iterator[_Part]:
-        """The part without one of its separators, in parts."""
-        while part.boundary != part.keeps:
-            node = min(part.boundary - part.keeps)
-            grown, kept = self._part(part.region | {node}, part.keeps), part._replace(keeps=part.keeps | {node})
-            if node not in found:
-                yield kept
-                assert grown is not None  # the region of the separator that was found has the node
-                part = grown
-            else:
-                if grown is not None:
-                    yield grown
-                part = kept
-
     def _is_minimal(self, nodes: Set) -> bool:
         near, far = self._component(self._source, nodes), self._component(self._sink, nodes)
         return not any(near.isdisjoint(self._rows[node]) or far.isdisjoint(self._rows[node]) for node in nodes)
@@ -170,14 +158,22 @@ class Separators:
         """Less for nodes that come first; different for different sets."""
         return -sum(self._most >> 1 + self._place[node] for node in nodes)
 
-    def _minimum_cut(self, part: _Part, weighted: bool) -> Set:
-        """The smallest separator of region and sink with the nodes that are kept; if weighted, the first of these."""
-        left = dict.fromkeys(self._allowed - part.keeps - part.region, 1)
+    def _minimum_cut(self, keeps: Set, lacks: Set, weighted: bool) -> Set | None:
+        """The smallest separator that has some nodes and lacks others; if weighted, the first of these."""
+        left = dict.fromkeys(self._allowed - keeps - lacks, 1)
         if weighted:
             left = {node: self._most - (self._most >> 1 + self._place[node]) for node in left}
-        network = _Flow(self._rows, left, part.keeps)
-        reached = network.saturated(part.region, self._sink)
-        return part.keeps | {node for node in left if (node, False) in reached and (node, True) not in reached}
+        reached = _Flow(self._rows, left, keeps).saturated(self._source, self._sink)
+        if reached is None:
+            return None
+        return keeps | {node for node in left if (node, False) in reached and (node, True) not in reached}
+
+
+def _split(cut: Set, keeps: Set, lacks: Set) -> Iterator[tuple[Set, Set]]:
+    """The separators that are not that one, nor contain it, by the first of its nodes that they lack."""
+    for node in sorted(cut - keeps):
+        yield keeps, lacks | {node}
+        keeps = keeps | {node}
 
 
 class _Flow:
@@ -188,13 +184,14 @@ class _Flow:
         self._flow: dict[tuple[int, int], int] = {}  # from the side out of one node to the side in of another
         self._through: dict[int, int] = dict.fromkeys(capacity, 0)
 
-    def saturated(self, source: Set, sink: Set) -> set[tuple[int, bool]]:
-        """The sides that the source still reaches after as much as possible flows to the sink."""
+    def saturated(self, source: Set, sink: Set) -> set[tuple[int, bool]] | None:
+        """The sides that the source still reaches after as much as possible flows to the sink; None if any flow can."""
         while True:
             came_from, last = self._search(source, sink)
             if last is None:
                 return set(came_from)
-            self._push(came_from, last)
+            if not self._push(came_from, last):
+                return None
 
     def _search(
         self, source: Set, sink: Set
@@ -227,13 +224,16 @@ class _Flow:
                 if self._flow.get((other, node), 0):
                     yield other, True
 
-    def _push(self, came_from: dict[tuple[int, bool], tuple[int, bool] | None], last: tuple[int, bool]) -> None:
+    def _push(self, came_from: dict[tuple[int, bool], tuple[int, bool] | None], last: tuple[int, bool]) -> bool:
+        """Let more flow along the path that was found; False if that is not limited."""
         path = [last]
         while (before := came_from[path[-1]]) is not None:
             path.append(before)
         steps = list(zip(path[1:], path))
-        room = [self._room(a, b) for a, b in steps]
-        amount = min(value for value in room if value is not None)
+        room = [limit for a, b in steps if (limit := self._room(a, b)) is not None]
+        if not room:
+            return False
+        amount = min(room)
         for (node, out), (other, _) in steps:
             if node == other:
                 if node in self._left:
@@ -244,6 +244,7 @@ class _Flow:
                 self._flow[node, other] = self._flow.get((node, other), 0) + amount
             else:
                 self._flow[other, node] -= amount
+        return True
 
     def _room(self, side: tuple[int, bool], other: tuple[int, bool]) -> int | None:
         """How much more can flow from one side to another; None if that is not limited."""

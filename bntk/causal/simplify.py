@@ -23,14 +23,11 @@ class Simplifier:
 
     # ---- probabilities --------------------------------------------------------------------------------------------
 
-    def probability(self, variables: Iterable[str], given: Iterable[str] = ()) -> Probability:
+    def probability(self, variables: Collection[str], given: Iterable[str] = ()) -> Probability:
         """P(variables | given) without the conditions that have no influence; names in the order of the nodes."""
-        named, conditions = self.ordered(variables), list(self.ordered(given))
-        for name in reversed(conditions):
-            others = [other for other in conditions if other != name]
-            if self.independent(named, [name], others):
-                conditions = others
-        return Probability(named, tuple(conditions))
+        known = {self._place[name] for name in given}
+        _, _, visited = bayes_ball(self._dag, [self._place[name] for name in variables], known)
+        return Probability(self.ordered(variables), self._dag._names(visited & known))
 
     def ordered(self, names: Iterable[str]) -> tuple[str, ...]:
         """The names in the order of the nodes."""

@@ -550,9 +550,9 @@ class DAG(NamedNodes):
 
         A variable z is an instrument given w (Pearl 2009) if z and w do not depend on x, and if z, given w, has to do
         with x, and with y through x only: w separates z and y in the graph without the arcs into x. With further
-        assumptions, such as linearity, an instrument identifies the effect where adjustment cannot. Of all w that
-        separate, the minimal ones are listed; these suffice to find out whether there is an instrument whose w are
-        ancestors of z or y, and there is one if there is any (van der Zander, Textor and Liskiewicz 2015).
+        assumptions, such as linearity, an instrument identifies the effect where adjustment cannot. Of the w that make
+        z an instrument, a minimal one among the ancestors of z and y is listed, the smallest one or the nearest to y.
+        Where there are instruments at all, some have such a w (van der Zander, Textor and Liskiewicz 2015).
 
         Parameters
         ----------
@@ -561,7 +561,7 @@ class DAG(NamedNodes):
         latent : str or iterable of str
             Nodes that are not observed.
         limit : int, optional
-            How many are wanted; the first ones are found without finding all.
+            How many are wanted.
 
         Returns
         -------
@@ -587,8 +587,9 @@ class DAG(NamedNodes):
     ) -> Formula | Hedge:
         """The effect of an intervention as a formula of the observed variables, or why there is none.
 
-        By the algorithms ID and IDC of Shpitser and Pearl (2006), which find a formula wherever there is one. The
-        arcs are taken to be causal, and the DAG to have all latent common causes as nodes.
+        By the algorithms ID and IDC of Shpitser and Pearl (2006), which find a formula wherever there is one. It is
+        simplified by independences, and that of the smallest adjustment set is preferred if it has fewer variables.
+        The arcs are taken to be causal, and the DAG to have all latent common causes as nodes.
 
         Parameters
         ----------
