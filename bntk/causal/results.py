@@ -253,9 +253,11 @@ class Effect:
     def _means(self, p: Floats) -> Floats:
         if self.values is None:
             names = ", ".join(repr(variable.name) for variable in self.question.outcome)
+            cut = [variable for variable in self.question.outcome if variable.cuts is not None]
+            how = f', or numeric={{{cut[0].name!r}: "category"}} where rows are read' if cut else ""
             raise DataError(
                 f"the states of {names} are no numbers, so that there is no expected value: give "
-                "values={state: number}"
+                f"values={{state: number}}{how}"
             )
         return p @ self.values
 

@@ -310,11 +310,13 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
         return
     incomplete = _incomplete(evaluator.counter)
     if incomplete and getattr(evaluator.score, "missing", "available") != "average":
+        better = 'bntk.scores.BIC(missing="average") as score or criterion is misled less'
+        if evaluator.counter.directed:  # where averages are not defined
+            better = "bntk.structural_em uses every value"
         warn(
             lambda names: (
                 f"missing values in {format_states(names)}: {evaluator.score!r} adds up the rows that are complete in "
-                'a family, which favours parents with missing values; bntk.scores.BIC(missing="average") as score or '
-                "criterion is misled less, and complete rows alone do not mislead"
+                f"a family, which favours parents with missing values; {better}, and complete rows alone do not mislead"
             ),
             MissingValuesWarning,
             incomplete,

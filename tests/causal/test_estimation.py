@@ -241,3 +241,25 @@ def test_path_effects_have_intervals_and_say_what_rows_lack():
     low, high = found.interval()
     assert low <= found.average <= high
     assert "P(y | ...) is taken to be uniform there" in repr(found)
+
+
+@given(st.integers(0, 100_000))
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_estimated_on_exact_shares_is_the_effect(seed):
+    rng = np.random.default_rng(seed)
+    names = [str(name) for name in rng.permutation(list("xyabcd"))]
+    arcs = [(u, v) for k, u in enumerate(names) for v in names[k + 1 :] if rng.random() < 0.45]
+    bn = drawn_network("; ".join([*names, *(f"{u} -> {v}" for u, v in arcs)]), seed)
+    roles = dict(zip("abcd", rng.choice(["latent", "given", "by", "", ""], size=4), strict=True))
+    latent, seen, by = ([name for name, role in roles.items() if role == part] for part in ("latent", "given", "by"))
+    rows, weights = exact_rows(bn, latent)
+    seen = {name: int(rng.integers(2)) for name in seen}
+    try:
+        found = estimate_effect(
+            bn.dag, rows, "y", {"x": 1}, seen, versus={"x": 0}, by=by, latent=latent, weights=weights, resamples=0
+        )
+    except DataError as error:
+        if "cannot be had" not in str(error):
+            raise
+        return
+    assert np.allclose(found.p, bn.effect("y", {"x": 1}, seen, versus={"x": 0}, by=by).p)
