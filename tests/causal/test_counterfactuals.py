@@ -268,3 +268,18 @@ def test_linear_programs_and_vertices_agree(monkeypatch):
     by_programs = bn.counterfactual("y", {"x": 0}, seen, bounds=True)
     assert np.allclose(by_vertices.lower, by_programs.lower, atol=1e-7)
     assert np.allclose(by_vertices.upper, by_programs.upper, atol=1e-7)
+
+
+@given(st.integers(0, 100_000), st.sampled_from(["independent", "monotone"]))
+@settings(max_examples=15, deadline=None)
+def test_random_questions_in_random_networks(seed, coupling):
+    rng = np.random.default_rng(seed)
+    names = [str(name) for name in rng.permutation(list("xyab"))]
+    arcs = [(u, v) for k, u in enumerate(names) for v in names[k + 1 :] if rng.random() < 0.6]
+    arcs = [(u, v) for u, v in arcs if sum(head == v for _, head in arcs) < 3]  # so that enumeration is quick
+    bn = drawn_network("; ".join([*names, *(f"{u} -> {v}" for u, v in arcs)]), seed)
+    seen = {name: int(rng.integers(2)) for name in names if rng.random() < 0.5}
+    do = {name: int(rng.integers(2)) for name in ("x", "a") if name == "x" or rng.random() < 0.3}
+    noise = independent_noise if coupling == "independent" else monotone_noise
+    found = bn.counterfactual("y", do, seen, coupling=coupling)
+    assert np.allclose(found.distribution.values, by_enumeration(bn, "y", do, seen, noise))
