@@ -64,6 +64,19 @@ def test_tables_equal_counting_row_by_row(seed, missing, weighted):
         assert np.array_equal(rows.counts, expected.reshape(-1, expected.shape[-1]))
 
 
+def test_large_tables_have_the_parents_that_were_seen_in_rows_that_count():
+    rng = np.random.default_rng(2)
+    variables = [bntk.Variable(name, ["s0", "s1", "s2", "s3"]) for name in "abcdefgh"]
+    table = bntk.Table.from_codes(rng.integers(4, size=(8, 50)), variables)
+    mask = rng.random((50, 8)) < 0.4
+    family = [*range(7), 7]
+    (found,) = ExperimentCounter(table, mask).compact([family])
+    (expected,) = TableCounter(table.take(~mask[:, 7])).compact([family])
+    assert found.configurations is not None
+    assert np.array_equal(found.configurations, expected.configurations)
+    assert np.array_equal(found.counts, expected.counts)
+
+
 def test_extensions_have_the_child_last_as_tables_have():
     table, mask, _ = some_rows(3)
     counter = ExperimentCounter(table, mask)
