@@ -4,24 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from causal.drawn import drawn_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bntk
 from bntk.errors import DataError, ImpossibleEvidence, TooLargeError, UnknownNameError
-
-
-def drawn_network(dag, seed, cards=2):
-    """A network with random tables over variables that have states 0, 1, ..."""
-    rng = np.random.default_rng(seed)
-    dag = bntk.DAG.parse(dag)
-    variables = {name: bntk.Variable(name, list(range(cards))) for name in dag.nodes}
-    tables = []
-    for name in dag.nodes:
-        parents = [variables[parent] for parent in dag.parents(name)]
-        shape = [parent.n_states for parent in parents]
-        tables.append(bntk.CPT(variables[name], rng.dirichlet(np.ones(cards), size=shape or None), parents))
-    return bntk.BayesianNetwork(dag, tables)
 
 
 def response_functions(cpt):

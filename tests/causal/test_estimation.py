@@ -3,24 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from causal.drawn import drawn_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bntk
 from bntk.causal import adjustment_formula, estimate_effect, estimate_path_effect
 from bntk.errors import DataError, TooLargeError, UnknownNameError
-
-
-def drawn_network(dag, seed, cards=2):
-    rng = np.random.default_rng(seed)
-    dag = bntk.DAG.parse(dag)
-    variables = {name: bntk.Variable(name, list(range(cards))) for name in dag.nodes}
-    tables = []
-    for name in dag.nodes:
-        parents = [variables[parent] for parent in dag.parents(name)]
-        shape = [parent.n_states for parent in parents]
-        tables.append(bntk.CPT(variables[name], rng.dirichlet(np.ones(cards), size=shape or None), parents))
-    return bntk.BayesianNetwork(dag, tables)
 
 
 def exact_rows(bn, latent=()):

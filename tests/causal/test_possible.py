@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from causal.drawn import drawn_network
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,16 +12,6 @@ import bntk
 from bntk.causal import possible_effects, possible_parents
 from bntk.errors import DataError, GraphError, TooLargeError, UnknownNameError
 from bntk.graph import PDAG
-
-
-def drawn_network(dag, seed):
-    rng = np.random.default_rng(seed)
-    variables = {name: bntk.Variable(name, [0, 1]) for name in dag.nodes}
-    tables = []
-    for name in dag.nodes:
-        parents = [variables[parent] for parent in dag.parents(name)]
-        tables.append(bntk.CPT(variables[name], rng.dirichlet(np.ones(2), size=[2] * len(parents) or None), parents))
-    return bntk.BayesianNetwork(dag, tables)
 
 
 def drawn_dag(seed, density=0.5):

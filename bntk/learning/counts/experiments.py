@@ -21,13 +21,13 @@ from bntk.errors import DataError
 from bntk.learning.counts.base import MAX_ENTRIES, Block, Counter
 from bntk.learning.counts.compact import CompactTable
 from bntk.learning.counts.families import FamilyPlan
-from bntk.learning.counts.memory import TableCounter
+from bntk.learning.counts.memory import CounterInMemory, TableCounter
 from bntk.learning.counts.pairs import PairTables
 
 Mask = NDArray[np.bool_]
 
 
-class ExperimentCounter(Counter):
+class ExperimentCounter(CounterInMemory):
     """A counter of the rows of a table, some of whose cells were set by an experiment.
 
     The last variable of a family is its child. A row counts for a family when the family is complete in it, and the
@@ -81,28 +81,9 @@ class ExperimentCounter(Counter):
             self._as_child[v] = len(table.variables) + place
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows, complete or not."""
-        return self.table.n_rows
-
-    @property
-    def weighted(self) -> bool:
-        """True when rows have weights; tables then hold floats."""
-        return self.weights is not None
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights of all rows; their number when they have no weights."""
-        return self._inner.total_weight
-
-    @property
     def directed(self) -> bool:
         """True: which rows count depends on which variable is the child."""
         return True
-
-    def complete_columns(self) -> NDArray[np.bool_]:
-        """Which variables have a value in every row, set or observed."""
-        return ~self.table.has_missing
 
     def select(self, names: Sequence[str]) -> ExperimentCounter:
         """The same rows of some of the variables."""

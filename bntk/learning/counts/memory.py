@@ -21,7 +21,33 @@ from bntk.learning.counts.base import Block, Counter
 from bntk.learning.counts.state_planes import StatePlanes
 
 
-class TableCounter(Counter):
+class CounterInMemory(Counter):
+    """The base of counters of rows in memory: of a ``table``, with ``weights`` or None."""
+
+    table: Table
+    weights: np.ndarray | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, complete or not."""
+        return self.table.n_rows
+
+    @property
+    def weighted(self) -> bool:
+        """True when rows have weights; tables then hold floats."""
+        return self.weights is not None
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows; their number when they have no weights."""
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    def complete_columns(self) -> np.ndarray:
+        """Which variables have a value in every row."""
+        return ~self.table.has_missing
+
+
+class TableCounter(CounterInMemory):
     """A counter of the rows of a table.
 
     Parameters
@@ -53,29 +79,10 @@ class TableCounter(Counter):
         counter.weights = weights
         return counter
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, complete or not."""
-        return self.table.n_rows
-
-    @property
-    def weighted(self) -> bool:
-        """True when rows have weights; tables then hold floats."""
-        return self.weights is not None
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights of all rows; their number when they have no weights."""
-        return float(self.n_rows if self.weights is None else self.weights.sum())
-
     @cached_property
     def planes(self) -> StatePlanes | None:
         """The rows as bit planes; None when they have weights."""
         return StatePlanes.of(self.table) if self.weights is None else None
-
-    def complete_columns(self) -> np.ndarray:
-        """Which variables have a value in every row."""
-        return ~self.table.has_missing
 
     def _blocks(self) -> Iterator[Block]:
         yield self.table, self.weights
