@@ -28,7 +28,7 @@ from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, as_table, column_names
 from bntk.data.variable import Variable, checked_variables
 from bntk.data.weights import checked_weights
-from bntk.errors import DataError
+from bntk.errors import DataError, did_you_mean
 from bntk.graph.dag import DAG, as_dag
 from bntk.graph.equivalence import PDAG
 from bntk.learning.completion import kinds_of_rows
@@ -42,6 +42,7 @@ Floats = NDArray[np.float64]
 MOST_ENTRIES = 2**24
 #: Combinations without rows that are looked at one by one.
 MOST_PROBES = 1_000
+NAME_LATENT = "variables that are not observed are named in latent="
 WAY_OUT = "adjust for fewer variables, join rare states, or fit a network and ask it (bn.effect)"
 
 
@@ -133,7 +134,7 @@ def estimate_effect(
     graph = graph if isinstance(graph, PDAG) else as_dag(graph, "graph")
     _checking.one_of("empty", empty, ("leave", "drop"))
     hidden = _checking.names("latent", latent)
-    table, own = rows_of(graph, data, hidden, variables, weights, Reading(numeric, n_bins))
+    table, own = rows_of(graph, data, hidden, variables, weights, Reading(numeric, n_bins), NAME_LATENT)
     question = read_question(_by_name(table), y, do, versus, given, by)
     numbers = numbers_of(question.outcome, values)
     formula, adjusting = formula_for(graph, question, hidden, adjust)
@@ -225,6 +226,7 @@ def rows_of(
     variables: Sequence[Variable] | None,
     weights: Any,
     reading: Reading,
+    advice: str = "all of its variables are needed here",
 ) -> tuple[Table, Floats | None]:
     """The observed columns as a table, and the weights."""
     for name in latent:
@@ -233,8 +235,8 @@ def rows_of(
     absent = [name for name in observed if name not in (column_names(data) or observed)]
     if absent:
         raise DataError(
-            f"the data have no column {absent[0]!r}, which the graph has; variables that are not observed are named in "
-            "latent="
+            f"the data have no column {absent[0]!r}, which the graph has"
+            f"{did_you_mean(absent[0], column_names(data) or ())}; {advice}"
         )
     declared = None
     if variables is not None:
