@@ -19,8 +19,11 @@ import numpy as np
 import pandas as pd
 import pgmpy
 import pyagrum as gum
+from pgmpy.base import DAG as PgmpyDAG  # noqa: N811
+from pgmpy.base import PDAG as PgmpyPDAG  # noqa: N811
 from pgmpy.estimators import ExpectationMaximization, TreeSearch
 from pgmpy.factors.discrete import TabularCPD
+from pgmpy.identification import Adjustment
 from pgmpy.inference import VariableElimination
 from pgmpy.models import DiscreteBayesianNetwork, NaiveBayes
 from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
@@ -36,17 +39,17 @@ Check = str | Callable[[], Any]
 HOMES = {
     "bntk": (
         "bntk bntk:scores bntk:search bntk.classifiers bntk.graph bntk.io bntk.inference bntk.causal "
-        "bntk:BayesianNetwork bntk:Space"
+        "bntk:BayesianNetwork bntk:DAG bntk:Space"
     ),
     "pgmpy": (
         "pgmpy.models pgmpy.estimators pgmpy.inference pgmpy.sampling pgmpy.readwrite pgmpy.factors.discrete "
         "pgmpy.metrics pgmpy.causal_discovery pgmpy.prediction pgmpy.identification pgmpy.structure_score "
-        "pgmpy.models:DiscreteBayesianNetwork"
+        "pgmpy.models:DiscreteBayesianNetwork pgmpy.inference:CausalInference"
     ),
     "pyAgrum": (
         "pyagrum pyagrum:BayesNet pyagrum:BNLearner pyagrum:LazyPropagation pyagrum.skbn pyagrum.clg pyagrum.causal "
         "pyagrum.influence_diagram pyagrum.ktbn pyagrum.ctbn pyagrum.markov_random_field pyagrum.credal_net "
-        "pyagrum.bnmixture pyagrum.lib.dynamicBN pyagrum.causalEffectEstimation pyagrum.explain"
+        "pyagrum:CausalModel pyagrum.bnmixture pyagrum.lib.dynamicBN pyagrum.causalEffectEstimation pyagrum.explain"
     ),
 }
 
@@ -106,6 +109,25 @@ def valid(table: Any) -> bool:
 
 
 # Tasks that need more than a line
+
+NAPKIN = "w -> z -> x -> y; a -> w; a -> x; b -> w; b -> y"
+
+
+def minimal_sets(found: Any) -> bool:
+    """Of x <- a -> b -> y <- x, the sets {a} and {b}, and no others."""
+    return {frozenset(names) for names in found} == {frozenset("a"), frozenset("b")}
+
+
+def pgmpy_adjustment_sets() -> bool:
+    graph = PgmpyDAG([("a", "x"), ("a", "b"), ("b", "y"), ("x", "y")], roles={"exposures": "x", "outcomes": "y"})
+    found, _ = Adjustment(variant="all").identify(graph)
+    return minimal_sets(dag.get_role("adjustment") for dag in found)
+
+
+def pyagrum_identifies() -> bool:
+    network = gum.fastBN("w->z->x->y")
+    model = gum.CausalModel(network, [("a", ["w", "x"]), ("b", ["w", "y"])], True)
+    return bool(gum.causalImpact(model, on="y", doing="x")[0].toLatex())
 
 
 def pgmpy_em() -> bool:
@@ -241,9 +263,27 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
         ),
         "what a query costs, before it runs": ("^plan$", "^plan$|[Qq]ueryCost", "^JunctionTreeGenerator$"),
         "interventions": ("^do$", "^do$", "^CausalModel$"),
-        "identification and estimation of effects": (
-            "Adjustment|Identif",
-            "^Adjustment$|^DoubleMLRegressor$",
+        "adjustment sets": ("^adjustment_sets$", "^Adjustment$", "^backDoor$"),
+        "all minimal adjustment sets": (
+            lambda: minimal_sets(bntk.DAG.parse("x <- a -> b -> y <- x").adjustment_sets("x", "y")),
+            pgmpy_adjustment_sets,
+            "[Aa]djustment[Ss]ets|backDoors$",
+        ),
+        "adjustment sets of an equivalence class": (
+            lambda: bntk.DAG.parse("a -> x -> y <- b -> x").cpdag().adjustment_sets("x", "y") == [("b",)],
+            lambda: hasattr(PgmpyPDAG, "adjustment_sets"),
+            "[Aa]djustment.*[Cc]lass",
+        ),
+        "front door": ("^front_door_sets$", "^Frontdoor$", "^frontDoor$"),
+        "instruments": ("^instruments$", "^get_ivs$", "[Ii]nstrument"),
+        "identification by do-calculus (ID)": (
+            lambda: bntk.DAG.parse(NAPKIN).identify("y", do="x", latent=["a", "b"]),
+            "^ID$|^IDC$|[Ii]dentify[Ee]ffect",
+            pyagrum_identifies,
+        ),
+        "estimation of effects from rows": (
+            "^estimate_effect$",
+            "^DoubleMLRegressor$|^estimate_ate$",
             "^CausalEffectEstimation$",
         ),
         "effects along paths (natural direct and indirect)": (

@@ -99,15 +99,21 @@ def _graphs(folder: Path) -> Iterator[Door]:
         DAG,
         add_arc={"tail": "a", "head": "c"},
         add_node={"name": "d"},
+        adjustment_sets={"x": ["a"], "y": ["c"], "latent": ["b"], "limit": 2},
         ancestors={"names": ["c"]},
         children=name,
         compare={"reference": DAG},
         d_separated={"x": ["a"], "y": ["c"], "given": ["b"]},
         descendants={"names": ["a"]},
+        front_door_sets={"x": ["a"], "y": ["c"], "latent": [], "limit": 2},
         has_arc={"tail": "a", "head": "b"},
+        identify={"y": ["c"], "do": ["a"], "given": ["b"], "latent": []},
         index=name,
+        instruments={"x": "b", "y": "c", "latent": [], "limit": 2},
+        is_adjustment_set={"x": ["a"], "y": ["c"], "z": ["b"], "latent": []},
         is_equivalent={"other": DAG},
         markov_blanket=name,
+        optimal_adjustment_set={"x": ["a"], "y": ["c"], "latent": ["b"]},
         parents=name,
         relabel={"mapping": {"a": "z"}},
         remove_arc={"tail": "a", "head": "b"},
@@ -119,7 +125,23 @@ def _graphs(folder: Path) -> Iterator[Door]:
     yield door("DAG.do", lambda nodes: DAG.do(nodes), None, nodes="a")
     pdag, moral = DAG.cpdag(), DAG.moral_graph()
     yield door("graph.PDAG", graph.PDAG, None, nodes=["a", "b", "c"], directed=[("a", "b")], undirected=[("b", "c")])
-    yield from methods("graph.PDAG", pdag, children=name, index=name, neighbors=name, parents=name)
+    yield from methods(
+        "graph.PDAG",
+        pdag,
+        adjustment_sets={"x": ["a"], "y": ["c"], "latent": ["b"], "limit": 2},
+        children=name,
+        index=name,
+        is_adjustment_set={"x": ["a"], "y": ["c"], "z": ["b"], "latent": []},
+        neighbors=name,
+        optimal_adjustment_set={"x": ["a"], "y": ["c"], "latent": ["b"]},
+        parents=name,
+    )
+    formula = NETWORK.identify("wet", do="sprinkler")
+    yield door("causal.Formula.evaluate", formula.evaluate, None, source=NETWORK)
+    yield door("causal.EffectTable.at", formula.evaluate(NETWORK).at, None, states={"sprinkler": "yes"})
+    yield door(
+        "BayesianNetwork.identify", NETWORK.identify, None, y=["wet"], do=["sprinkler"], given=["rain"], latent=[]
+    )
     yield door("graph.UndirectedGraph", graph.UndirectedGraph, None, nodes=["a", "b"], edges=[("a", "b")])
     yield from methods(
         "graph.UndirectedGraph",

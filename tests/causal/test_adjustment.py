@@ -185,6 +185,8 @@ def test_pgmpy_agrees():
         smallest, found = identification.Adjustment(variant="minimal").identify(peer)
         assert found
         theirs = smallest.get_role_dict().get("adjustment", [])
+        if {*theirs} & _proper_causal(dag, [x], [y]):
+            continue  # its version 1.1.2 sometimes adjusts for a mediator, which changes the effect
         assert dag.is_adjustment_set(x, y, theirs)
         assert len(dag.adjustment_sets(x, y, limit=1)[0]) <= len(theirs)
         compared += 1

@@ -159,6 +159,28 @@ def test_published_graphs_whose_effect_is_not_identified(name):
     check_hedge(dag, hedge, latent)
 
 
+def test_pyagrum_agrees_on_what_is_identified():
+    gum = pytest.importorskip("pyagrum")
+    compared = 0
+    for seed in range(80):
+        dag, (y, *_), (x, *_), _, latent = random_question(seed)
+        roots = [name for name in latent if not dag.parents(name) and len(dag.children(name)) > 1]
+        if y not in dag.descendants(x):
+            continue
+        observed = dag.subgraph([name for name in dag.nodes if name not in roots])
+        network = gum.BayesNet()
+        for name in observed.nodes:
+            network.add(gum.LabelizedVariable(name, name, 2))
+        for arc in observed.arcs:
+            network.addArc(*arc)
+        network.generateCPTs()  # it fails without
+        model = gum.CausalModel(network, [(name, list(dag.children(name))) for name in roots], True)
+        explanation = gum.causalImpact(model, on=y, doing=x)[2]
+        assert bool(dag.identify(y, do=x, latent=roots)) == (not explanation.startswith("Effect not identifiable"))
+        compared += 1
+    assert compared > 20
+
+
 def test_a_formula_may_depend_on_variables_whose_value_makes_no_difference():
     dag = bntk.DAG.parse("w -> z -> x -> y; a -> w; a -> x; b -> w; b -> y")
     formula = dag.identify("y", do="x", latent=["a", "b"])
