@@ -28,8 +28,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from bntk import _checking
-from bntk.causal.arguments import Names, Sides
+from bntk.causal.arguments import Names, Sides, checked_limit
 from bntk.causal.projection import descendants
 from bntk.causal.separators import Separators, moral_rows
 from bntk.graph.dag import DAG
@@ -101,7 +100,7 @@ def adjustment_sets(
     graph: DAG | PDAG, x: Names, y: Names, latent: Names = (), limit: int | None = None
 ) -> list[tuple[str, ...]]:
     """See :meth:`bntk.DAG.adjustment_sets`."""
-    _checking.optional_whole_number("limit", limit, 1)
+    checked_limit(limit)
     sides = Sides(graph, latent, x=x, y=y)
     problem = _problem(graph, sides)
     if problem.hopeless:
@@ -113,10 +112,10 @@ def adjustment_sets(
 
 def is_adjustment_set(graph: DAG | PDAG, x: Names, y: Names, z: Names = (), latent: Names = ()) -> AdjustmentCheck:
     """See :meth:`bntk.DAG.is_adjustment_set`."""
-    unseen = Sides(graph, latent, x=x, y=y).latent
-    sides = Sides(graph, x=x, y=y, z=z, empty=["z"])
+    observed = Sides(graph, latent, x=x, y=y)
+    sides = Sides(graph, x=graph._names(observed["x"]), y=graph._names(observed["y"]), z=z, empty=["z"])
     problem = _problem(graph, sides)
-    hidden = unseen.intersection(sides["z"])
+    hidden = observed.latent.intersection(sides["z"])
     if hidden:
         return AdjustmentCheck(False, f"{_listed(graph, hidden)} is latent", graph._names(problem.forbidden))
     return problem.check(set(sides["z"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bntk import _checking
 from bntk.errors import GraphError
 from bntk.graph.undirected import NamedNodes
 
@@ -52,6 +53,12 @@ class Sides:
                     raise GraphError(
                         f"{_listed(graph, both)} is in {first} and in {second}; they must not have variables in common"
                     )
+
+
+def checked_limit(limit: object) -> None:
+    """How many answers are wanted: None for all, or a number from 1."""
+    if limit is not None:
+        _checking.whole_number("limit", limit, 1, _checking.MOST)
 
 
 def one(graph: NamedNodes, name: Names, argument: str) -> str:

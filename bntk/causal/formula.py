@@ -31,7 +31,7 @@ from bntk.network import BayesianNetwork
 
 Names = tuple[str, ...]
 #: The largest table that evaluation makes, and how many variables numpy arrays of all supported versions can have.
-MOST_ENTRIES = 2**27
+MOST_ENTRIES = 2**25
 _MOST_AXES = 32
 #: How bound variables are written: with a prime where the same name means something else outside of the sum.
 Written = Mapping[str, str]

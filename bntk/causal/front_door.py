@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import islice, pairwise
 
-from bntk import _checking
 from bntk.causal.adjustment import open_path, shortest_directed
-from bntk.causal.arguments import Names, Sides
+from bntk.causal.arguments import Names, Sides, checked_limit
 from bntk.causal.projection import mutilated
 from bntk.graph.dag import DAG
 from bntk.graph.separation import bayes_ball
@@ -33,7 +32,7 @@ def front_door_sets(
     dag: DAG, x: Names, y: Names, latent: Names = (), limit: int | None = None
 ) -> list[tuple[str, ...]]:
     """See :meth:`bntk.DAG.front_door_sets`."""
-    _checking.optional_whole_number("limit", limit, 1)
+    checked_limit(limit)
     sides = Sides(dag, latent, x=x, y=y)
     found = _FrontDoor(dag, frozenset(sides["x"]), frozenset(sides["y"]), sides.latent).minimal()
     return [dag._names(nodes) for nodes in islice(found, limit)]

@@ -22,8 +22,7 @@ IJCAI 24, 3243-3249.
 
 from __future__ import annotations
 
-from bntk import _checking
-from bntk.causal.arguments import Names, Sides, one
+from bntk.causal.arguments import Names, Sides, checked_limit, one
 from bntk.causal.projection import descendants, mutilated
 from bntk.causal.separators import Separators, moral_rows
 from bntk.graph.dag import DAG
@@ -36,7 +35,7 @@ def instruments(
     dag: DAG, x: Names, y: Names, latent: Names = (), limit: int | None = None
 ) -> list[tuple[str, tuple[str, ...]]]:
     """See :meth:`bntk.DAG.instruments`."""
-    _checking.optional_whole_number("limit", limit, 1)
+    checked_limit(limit)
     sides = Sides(dag, latent, x=one(dag, x, "x"), y=one(dag, y, "y"))
     search = _Instruments(dag, sides["x"][0], sides["y"][0], sides.latent)
     return [(dag.nodes[node], dag._names(given)) for node, given in search.all()[:limit]]

@@ -334,7 +334,8 @@ def test_other_arguments_that_make_no_sense():
     dag = bntk.DAG.parse("u -> x -> y <- u")
     with pytest.raises(BntkError, match="'x' is in x and in z"):
         dag.is_adjustment_set("x", "y", ["x"])
-    with pytest.raises(BntkError, match="limit must be None or a whole number from 1"):
+    with pytest.raises(BntkError, match="limit must be a whole number from 1"):
         dag.adjustment_sets("x", "y", limit=0)
+    assert dag.is_adjustment_set(iter(["x"]), iter(["y"]), iter(["u"]), iter([]))
     assert dag.is_adjustment_set("x", "y", "u", latent="u").reason == "'u' is latent"
     assert d_separated(dag, "x", "y") is False
