@@ -171,6 +171,10 @@ def expected_by_virtual() -> float:
     return float(weighed["1"] / weighed.sum())
 
 
+def set_by_experiment() -> float:
+    return bntk.score("x -> z", rows(), intervened={"x": [0, 1, 2]})
+
+
 def pgmpy_naive_bayes() -> bool:
     model = NaiveBayes()
     model.fit(rows(), "z")
@@ -223,6 +227,11 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
             pyagrum_em,
         ),
         "new rows added to a fitted network": ("^update$", "^fit_update$", "^update(Param|CPT)|^partial_fit$"),
+        "rows in which variables were set by an experiment": (
+            lambda: set_by_experiment() != bntk.score("x -> z", rows()),
+            "[Ii]nterventional|[Mm]ixed[Dd]ata",
+            "[Ii]nterventional(Data|Rows)|^setInterven",
+        ),
     },
     "Inference": {
         "exact posteriors": ("^query$", "^VariableElimination$", "^LazyPropagation$"),
@@ -277,6 +286,13 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
             "^DoubleMLRegressor$|^estimate_ate$",
             "^CausalEffectEstimation$",
         ),
+        "effects along paths (natural direct and indirect)": (
+            "^path_effect$",
+            "[Mm]ediation|[Pp]ath_?[Ss]?pecific",
+            "[Mm]ediation|[Pp]ath_?[Ss]pecific",
+        ),
+        "possible effects in an equivalence class (IDA)": ("^possible_effects$", "^IDA$|[Pp]ossible_?[Ee]ff", "^IDA$"),
+        "counterfactuals": ("^counterfactual$", "[Cc]ounterfactual", "^counterfactual$"),
         "value of information, sensitivity": (
             "^value_of_information$|^sensitivity$",
             "[Ss]ensitivity|[Vv]alue_?[Oo]f",

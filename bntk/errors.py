@@ -17,6 +17,7 @@ __all__ = [
     "CycleError",
     "DataError",
     "EvaluationError",
+    "ExperimentWarning",
     "GraphError",
     "ImpossibleEvidence",
     "ImpossibleRowsWarning",
@@ -149,6 +150,10 @@ class CacheWarning(BntkWarning):
 
 class ColumnWarning(BntkWarning):
     """A column that is left out, or that looks like something else than what it is read as."""
+
+
+class ExperimentWarning(BntkWarning):
+    """Rows that do not tell what is asked of them: a variable that was set in all, or a stratum that has none."""
 
 
 class UnseenStateWarning(BntkWarning):

@@ -20,8 +20,10 @@ from bntk.graph.dag import DAG, as_dag
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bntk.causal.counterfactuals import Counterfactual
     from bntk.causal.formula import Formula
     from bntk.causal.identification import Hedge
+    from bntk.causal.results import Effect
     from bntk.data.table import Table
     from bntk.inference.choose import EngineName, Options
     from bntk.inference.decisions import Sensitivity
@@ -402,7 +404,7 @@ class BayesianNetwork:
 
         return sample(self, n, seed, given, soft)
 
-    def update(self, data: Any) -> BayesianNetwork:
+    def update(self, data: Any, *, intervened: Any = None) -> BayesianNetwork:
         """A new network that has also learned from further rows: their counts are added, the prior stays.
 
         The result equals that of fitting all rows at once. Only a fitted network has counts.
@@ -411,10 +413,12 @@ class BayesianNetwork:
         ----------
         data : Table, data frame, mapping of columns
             The further rows.
+        intervened : optional
+            Which variables were set by an experiment in which of these rows; see :func:`bntk.fit`.
         """
         from bntk.learning.parameters import updated
 
-        return updated(self, data)
+        return updated(self, data, intervened=intervened)
 
     # ---- queries ---------------------------------------------------------------------------------------------
 
@@ -1003,6 +1007,160 @@ class BayesianNetwork:
         yes        0.055  0.945
         """
         return self._dag.identify(y, do, given, latent)
+
+    def effect(
+        self,
+        y: str | Iterable[str],
+        do: Mapping[str, Any] | str | Iterable[str],
+        given: Mapping[str, Any] | None = None,
+        *,
+        versus: Mapping[str, Any] | None = None,
+        by: str | Iterable[str] = (),
+        values: Any = None,
+    ) -> Effect:
+        """The distribution of an outcome after other variables were set, and how it differs from another setting.
+
+        The network is taken to be causal: its arcs lead from causes to effects, and nothing else is a common cause.
+        From rows, with intervals and with latent variables, see :func:`bntk.causal.estimate_effect`. The controlled
+        direct effect of x with m held fixed is that of ``do={"x": 1, "m": 0}`` versus ``{"x": 0, "m": 0}``.
+
+        Parameters
+        ----------
+        y : str or iterable of str
+            The outcome, or several, whose joint distribution is wanted.
+        do : mapping, or names
+            The state that each variable is set to; or names, for all of their states in turn.
+        given : mapping, optional
+            States that are observed after that.
+        versus : mapping, optional
+            The setting to compare with: differences and ratios of probabilities and, for numbers, of expected values.
+        by : str or iterable of str
+            Variables whose states are strata, with an effect in each.
+        values : mapping or sequence, optional
+            The number that each state of the outcome stands for; by default the states, if they are numbers.
+
+        Returns
+        -------
+        Effect
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler()
+        >>> print(bn.effect("wet", {"rain": "yes"}, versus={"rain": "no"}))
+        P(wet | do(rain='yes')), versus do(rain='no')
+        rain wet     p  difference  ratio
+         yes  no 0.073      -0.657 0.1000
+         yes yes 0.927       0.657 3.4333
+          no  no 0.730       0.000 1.0000
+          no yes 0.270       0.000 1.0000
+        exact, from the network
+        """
+        from bntk.causal.effects import effect
+
+        return effect(self, y, do, given, versus=versus, by=by, values=values)
+
+    def path_effect(
+        self,
+        y: str,
+        do: Mapping[str, Any],
+        versus: Mapping[str, Any],
+        given: Mapping[str, Any] | None = None,
+        *,
+        along: Any = None,
+        through: str | Iterable[str] = (),
+        by: str | Iterable[str] = (),
+        values: Any = None,
+    ) -> Effect:
+        """The effect of one variable on another along some of the paths between them.
+
+        Along these paths the variable seems to be set as in ``do``, along all others as in ``versus``; the result
+        compares the outcome with ``versus`` everywhere. So ``along="x -> y"`` is the natural direct effect, and
+        ``through=`` the variables between the two is the natural indirect effect (Pearl 2001). In a network without
+        further common causes it is identified if and only if all paths that begin with the same arc are taken, or none
+        (Avin, Shpitser and Pearl 2005); else it is refused, and the recanting witness is named.
+
+        Parameters
+        ----------
+        y : str
+            The outcome.
+        do, versus : mapping
+            The state that the variable is set to, and the one that it is compared with.
+        given : mapping, optional
+            States that are observed, of variables that are not effects of the one that is set.
+        along : path or list of paths, optional
+            Paths, each as ``"x -> m -> y"`` or a list of names.
+        through : str or iterable of str
+            Instead: all paths through one of these variables.
+        by, values
+            As for :meth:`effect`.
+
+        Returns
+        -------
+        Effect
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler()
+        >>> by_rain = bn.path_effect("wet", {"cloudy": "yes"}, {"cloudy": "no"}, through="rain")
+        >>> round(by_rain.difference["yes"], 4)
+        0.297
+        """
+        from bntk.causal.effects import path_effect
+
+        return path_effect(self, y, do, versus, given, along=along, through=through, by=by, values=values)
+
+    def counterfactual(
+        self,
+        y: str | Iterable[str],
+        do: Mapping[str, Any],
+        given: Mapping[str, Any] | None = None,
+        *,
+        coupling: Literal["monotone", "independent"] = "monotone",
+        bounds: bool = False,
+    ) -> Counterfactual:
+        """What an outcome would have been if other variables had been set, given what was observed.
+
+        In a twin network, what was and what would have been share the noise of each table. The table does not tell how
+        its states go together for different parents, so that this is an assumption, ``coupling``; ``bounds=True`` gives
+        the smallest and the largest probability over all of them (with the noise of different variables independent).
+        Without observations it is the effect, and where what is set is what was observed, it is what was observed.
+
+        Parameters
+        ----------
+        y : str or iterable of str
+            The outcome, or several, whose joint distribution is wanted.
+        do : mapping
+            The state that each variable would have been set to.
+        given : mapping, optional
+            What was observed, before anything was set: also of the outcome, and of what is set.
+        coupling : {"monotone", "independent"}
+            ``"monotone"``: a variable is where its uniform noise falls among the probabilities of its states, in their
+            order, whatever the parents. ``"independent"``: for different parents its states are independent.
+        bounds : bool
+            Also the bounds over all couplings, by linear programming; for small tables.
+
+        Returns
+        -------
+        Counterfactual
+
+        Examples
+        --------
+        The grass was wet after rain. Would it have been, without rain? The probability of "no" is that of necessity.
+
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler()
+        >>> print(bn.counterfactual("wet", {"rain": "no"}, {"rain": "yes", "wet": "yes"}, bounds=True))
+        P(wet | do(rain='no'); observed rain='yes', wet='yes')
+        wet      p  lower  upper
+         no 0.8232 0.8232 0.8251
+        yes 0.1768 0.1749 0.1768
+        coupling: monotone, of wet; lower and upper: over all couplings
+        """
+        from bntk.causal.counterfactuals import counterfactual
+
+        return counterfactual(self, y, do, given, coupling=coupling, bounds=bounds)
 
     # ---- views -----------------------------------------------------------------------------------------------
 

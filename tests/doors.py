@@ -12,9 +12,10 @@ import pandas as pd
 from bad_calls import Door, door
 
 import bntk
-from bntk import cuts, datasets, evaluation, graph, inference, io, priors, scores, search, spaces, viz
+from bntk import causal, cuts, datasets, evaluation, graph, inference, io, priors, scores, search, spaces, viz
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS, SCORES, SEARCHES
 from bntk.data.table import Table
+from bntk.learning.counts import ExperimentCounter
 
 A, B, C = (bntk.Variable(name, ["no", "yes"]) for name in "abc")
 DAG = bntk.DAG(["a", "b", "c"], [("a", "b"), ("b", "c")])
@@ -171,6 +172,7 @@ def _graphs(folder: Path) -> Iterator[Door]:
         elimination_order={"graph": moral, "weights": weights},
         hamming={"a": DAG, "b": DAG},
         is_equivalent={"a": DAG, "b": DAG},
+        interventional_cpdag={"dag": DAG, "targets": [["a"], "b"]},
         meek={"pdag": pdag},
         minimal_separator={"dag": DAG, "x": "a", "y": "c"},
         reachable={"dag": DAG, "sources": ["a"]},
@@ -339,6 +341,51 @@ def _learning(folder: Path) -> Iterator[Door]:
         explain={"score": "bic", "data": ROWS, "child": "rain", "parents": ["cloudy"]},
     )
     yield from methods("search", search, by_name={"name": "hc"})
+
+
+def _experiments(folder: Path) -> Iterator[Door]:
+    was_set = {"intervened": [None, "rain", ["rain", "wet"], None] * 10}
+    yield from methods(
+        "",
+        bntk,
+        fit={"dag": NETWORK.dag, "data": ROWS, **was_set},
+        fit_em={"dag": NETWORK.dag, "data": ROWS, **was_set},
+        structural_em={"data": ROWS, "max_rounds": 1, **was_set},
+        learn={"data": ROWS, **was_set},
+        learn_structure={"data": ROWS, **was_set},
+        bootstrap_strengths={"data": ROWS, "n": 2, **was_set},
+        score={"dag": NETWORK.dag, "data": ROWS, **was_set},
+    )
+    mask = np.zeros((40, len(NETWORK.names)), dtype=bool)
+    yield door("counts.ExperimentCounter", ExperimentCounter, None, table=ROWS, intervened=mask, weights=[1.0] * 40)
+    yield door("scores.explain", scores.explain, None, score="bic", data=ROWS, child="rain", **was_set)
+
+
+def _effects(folder: Path) -> Iterator[Door]:
+    rain, none = {"rain": "yes"}, {"rain": "no"}
+    question = {"y": "wet", "do": rain, "versus": none}
+    yield from methods(
+        "BayesianNetwork",
+        NETWORK,
+        effect={**question, "given": {"cloudy": "no"}, "by": ["sprinkler"], "values": [0, 1]},
+        path_effect={**question, "along": "rain -> wet", "values": [0, 1]},
+        counterfactual={"y": "wet", "do": rain, "given": {"rain": "no", "wet": "no"}, "bounds": True},
+    )
+    few = {"resamples": 2, "variables": list(NETWORK.variables), "weights": [1.0] * 40}
+    yield from methods(
+        "causal",
+        causal,
+        estimate_effect={"graph": NETWORK.dag, "data": ROWS, **question, "latent": [], "adjust": ["cloudy"], **few},
+        estimate_path_effect={"dag": NETWORK.dag, "data": ROWS, **question, "along": "rain -> wet", **few},
+        possible_effects={"graph": NETWORK.dag.cpdag(), "source": ROWS, **question, **few},
+        possible_parents={"graph": NETWORK.dag, "x": "rain"},
+    )
+    found = NETWORK.effect("wet", rain, versus=none, values=[0, 1])
+    drawn = causal.estimate_effect(NETWORK.dag, ROWS, "wet", rain, versus=none, resamples=2, values=[0, 1])
+    yield door("causal.Effect.interval", drawn.interval, None, of="average")
+    yield door("causal.Effect[]", found.__getitem__, None, state="no")
+    would = NETWORK.counterfactual("wet", rain, none, bounds=True)
+    yield door("causal.Counterfactual.bounds", would.bounds, None, state="no")
 
 
 def _scores(folder: Path) -> Iterator[Door]:
@@ -623,6 +670,8 @@ GROUPS: dict[str, Callable[[Path], Iterator[Door]]] = {
     "networks": _networks,
     "inference": _inference,
     "learning": _learning,
+    "experiments": _experiments,
+    "effects": _effects,
     "scores": _scores,
     "searches": _searches,
     "spaces": _spaces,

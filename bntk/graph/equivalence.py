@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bntk._checking import instance, several
+from bntk._checking import instance, names, several
 from bntk.errors import GraphError
 from bntk.graph.dag import DAG, Rows
 from bntk.graph.undirected import NamedNodes, UndirectedGraph, checked_nodes, checked_pair, sorted_rows
@@ -316,6 +316,42 @@ def meek(pdag: PDAG) -> PDAG:
     closed = PDAG._trusted(pdag.nodes, sorted_rows(marks.parents), sorted_rows(marks.neighbors))
     closed._arcs._refuse_cycle()
     return closed
+
+
+def interventional_cpdag(dag: DAG, targets: Iterable[str | Iterable[str]]) -> PDAG:
+    """The class of a DAG among those that experiments cannot tell apart (Hauser and Bühlmann 2012).
+
+    An edge is directed where an experiment sets one of its ends and not the other, or where other directions follow
+    from that by Meek's rules.
+
+    Parameters
+    ----------
+    dag : DAG
+        The structure.
+    targets : iterable of names, or of sets of names
+        The variables that each experiment set. There must be rows in which each variable was not set.
+
+    Examples
+    --------
+    >>> chain = DAG.parse("a -> b -> c")
+    >>> print(cpdag(chain))
+    a -- b; b -- c
+    >>> print(interventional_cpdag(chain, ["a"]))
+    a -> b; b -> c
+    """
+    nodes = instance("dag", dag, DAG, error=GraphError).nodes
+    sets = []
+    for number, target in enumerate(several("targets", targets, "names, or of sets of names", GraphError)):
+        sets.append({dag.index(name) for name in names(f"targets[{number}]", target, error=GraphError)})
+    pattern = cpdag(dag)
+    above, beside = ([set(row) for row in rows] for rows in (pattern.parent_indices, pattern.neighbor_indices))
+    for head, parents in enumerate(dag.parent_indices):
+        for tail in parents:
+            if tail in beside[head] and any((tail in s) != (head in s) for s in sets):
+                beside[head].discard(tail)
+                beside[tail].discard(head)
+                above[head].add(tail)
+    return meek(PDAG._trusted(nodes, sorted_rows(above), sorted_rows(beside)))
 
 
 class _Marks:

@@ -25,6 +25,7 @@ from bntk._interrupts import BestSoFar
 from bntk._memory import says_what_to_do
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
+from bntk.data.interventions import Mask, read_intervened, separated
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, as_table, column_names
 from bntk.data.variable import Variable, checked_variables, names_of
@@ -36,7 +37,8 @@ from bntk.inference.elimination.engine import ExpectedCounts, families_around, s
 from bntk.inference.elimination.flat import flat_families
 from bntk.inference.exact.program import Factor, Program, compile_factors
 from bntk.learning.completion import kinds_of_rows
-from bntk.learning.counts import Counter, TableCounter, as_counter
+from bntk.learning.counts import Counter, ExperimentCounter, TableCounter, as_counter
+from bntk.learning.counts.memory import counter_of, warn_of_always_set
 from bntk.learning.parameters import sized_families
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
 from bntk.network import BayesianNetwork, a_network
@@ -112,6 +114,7 @@ def fit_em(
     progress: bool = False,
     variables: Sequence[Variable] | None = None,
     weights: ArrayLike | None = None,
+    intervened: Any = None,
     numeric: str | Mapping[str, Any] = "auto",
     n_bins: int = N_BINS,
     max_entries: int = MAX_TABLE_ENTRIES,
@@ -158,6 +161,11 @@ def fit_em(
         Variables with all their states. One without a column in the data is hidden: missing in every row.
     weights : array_like of shape (n_rows,), optional
         One non-negative number per row.
+    intervened : sequence, frame, mapping, array, or str, optional
+        Which variables were set by an experiment in which rows: one entry per row (None, a name, or several); a frame
+        or mapping from names to booleans (a mapping also to positions of rows); an array of booleans with the columns
+        of the data; or the name of a column with such entries. A row does not count for the family of a variable that
+        was set in it, and its missing values are completed by the network without the arcs into that variable.
     numeric : str or mapping
         What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
         are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
@@ -206,11 +214,12 @@ def fit_em(
     _checking.limit("max_entries", max_entries)
     if start is not None:
         a_network(start, "start")
-    table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights, Reading(numeric, n_bins))
+    reading = Reading(numeric, n_bins)
+    table, row_weights, was_set, _ = incomplete_table(dag.nodes, data, variables, weights, intervened, reading)
     rule = as_prior(prior).for_variables(table.variables)
     if not isinstance(data, Counter):
         rule.check_names(dag.nodes)
-    rows = IncompleteRows(dag, table, row_weights, rule, max_entries)
+    rows = rows_for_em(dag, table, row_weights, was_set, rule, max_entries)
     starts = _starts(rows, start, 1 if rows.is_complete else n_starts, seed)
     best, report = best_climb(rows, starts, rule, max_iter=max_iter, tolerance=tolerance, progress=progress)
     return rows.network(dag, best.statistics)._with_report(report)
@@ -233,14 +242,19 @@ def incomplete_table(
     data: Any,
     variables: Sequence[Variable] | None,
     weights: ArrayLike | None,
+    intervened: Any,
     reading: Reading,
-) -> tuple[Table, Floats | None, list[str]]:
-    """The columns of these names as a table, weights, and the hidden variables, whose cells are all missing."""
+) -> tuple[Table, Floats | None, Mask | None, list[str]]:
+    """The columns of these names as a table, weights, what was set, and the hidden variables, missing in every row."""
     if isinstance(data, Counter):
-        counter = as_counter(data, variables=variables, weights=weights)
+        counter = as_counter(data, variables=variables, weights=weights, intervened=intervened)
+        if isinstance(counter, ExperimentCounter):
+            chosen = counter.select(names)
+            return chosen.table.require_rows(), chosen.weights, chosen.intervened, []
         if not isinstance(counter, TableCounter):
             raise DataError("EM looks at single rows: give it a table, not a counter of rows that are elsewhere")
-        return as_table(counter.table, only=names, require_rows=True), counter.weights, []
+        return as_table(counter.table, only=names, require_rows=True), counter.weights, None, []
+    data, intervened = separated(data, intervened)
     variables = None if variables is None else checked_variables(variables)
     hidden = hidden_names(names, data, variables)
     declared = {variable.name: variable for variable in variables or ()}
@@ -252,7 +266,9 @@ def incomplete_table(
     if others:
         tables.append(as_table(data, only=others, require_rows=True, reading=reading, weights=weights))
     table = _joined(tables, names, [declared[name] for name in hidden])
-    return table, None if weights is None else checked_weights(weights, table.n_rows), hidden
+    was_set = read_intervened(intervened, names, column_names(data) or names, table.n_rows)
+    warn_of_always_set(table, was_set)
+    return table, None if weights is None else checked_weights(weights, table.n_rows), was_set, hidden
 
 
 def _joined(tables: Sequence[Table], names: Sequence[str], hidden: Sequence[Variable]) -> Table:
@@ -269,7 +285,55 @@ def _joined(tables: Sequence[Table], names: Sequence[str], hidden: Sequence[Vari
 # ---- rows, as EM sees them ---------------------------------------------------------------------------------------
 
 
-class IncompleteRows:
+class FamilyEstimates:
+    """The families of a structure with their prior: the M-step, and the network in the end.
+
+    Parameters
+    ----------
+    dag : DAG
+    table : Table
+        Of the nodes, in their order.
+    prior : Prior
+    max_entries : int
+    fixed : mapping, optional
+        Tables by node that are given, not estimated.
+
+    Attributes
+    ----------
+    families : list of tuples of Variable
+        (parents..., child) for each node.
+    scopes : list of tuples of int
+        The same by position.
+    """
+
+    def __init__(
+        self, dag: DAG, table: Table, prior: Prior, max_entries: int, fixed: Mapping[int, Floats] | None = None
+    ) -> None:
+        self.table, self.prior, self.fixed = table, prior, fixed or {}
+        self.families = sized_families(dag, table.variables, max_entries)
+        self.scopes = [(*parents, node) for node, parents in enumerate(dag.parent_indices)]
+        self._alphas = [_alpha(family, prior.within_em()) for family in self.families]
+
+    def maximise(self, counts: Sequence[Floats]) -> list[Floats]:
+        """The M-step: the tables for expected counts."""
+        estimates = [posterior_mean(table, alpha) for table, alpha in zip(counts, self._alphas, strict=True)]
+        return [self.fixed.get(node, table) for node, table in enumerate(estimates)]
+
+    def log_prior(self, tables: Sequence[Floats]) -> float:
+        """The sum of alpha_ijk log theta_ijk over the tables that are estimated."""
+        free = [node for node in range(len(tables)) if node not in self.fixed]
+        alphas = [np.broadcast_to(self._alphas[node], tables[node].shape) for node in free]
+        return log_product(alphas, [tables[node] for node in free])
+
+    def network(self, dag: DAG, counts: Sequence[Floats]) -> BayesianNetwork:
+        """The network with the estimates from expected counts, under the whole prior: tables are shrunk here."""
+        tables = self.prior.estimates(self.families, counts, _prior_counts(self.prior, self.families, counts))
+        parts = zip(self.families, tables, counts, strict=True)
+        # Without a prior the network refuses to be updated, which expected counts do not allow.
+        return BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counted) for f, values, counted in parts])
+
+
+class IncompleteRows(FamilyEstimates):
     """Rows prepared for many E-steps on one structure: what can be counted is counted once.
 
     Parameters
@@ -303,12 +367,9 @@ class IncompleteRows:
         max_entries: int = MAX_TABLE_ENTRIES,
         fixed: Mapping[int, Floats] | None = None,
     ) -> None:
-        self.table, self.prior, self.fixed = table, prior, fixed or {}
-        self.families = sized_families(dag, table.variables, max_entries)
-        self.scopes = [(*parents, node) for node, parents in enumerate(dag.parent_indices)]
+        super().__init__(dag, table, prior, max_entries, fixed)
         self.open = [node for node, scope in enumerate(self.scopes) if table.has_missing[list(scope)].any()]
         self.is_complete = not self.open
-        self._alphas = [_alpha(family, prior.within_em()) for family in self.families]
         self._whole = table.complete_rows()
         self._partial, self._numbers = kinds_of_rows(table.codes[:, ~self._whole])
         self._cells = self._expected(dag)
@@ -400,28 +461,88 @@ class IncompleteRows:
             counts[node] = counts[node] + np.maximum(part - before[node], 0.0)
         return log_z - log_product(before, tables)
 
-    def maximise(self, counts: Sequence[Floats]) -> list[Floats]:
-        """The M-step: the tables for expected counts."""
-        estimates = [posterior_mean(table, alpha) for table, alpha in zip(counts, self._alphas, strict=True)]
-        return [self.fixed.get(node, table) for node, table in enumerate(estimates)]
-
-    def log_prior(self, tables: Sequence[Floats]) -> float:
-        """The sum of alpha_ijk log theta_ijk over the tables that are estimated."""
-        free = [node for node in range(len(tables)) if node not in self.fixed]
-        alphas = [np.broadcast_to(self._alphas[node], tables[node].shape) for node in free]
-        return log_product(alphas, [tables[node] for node in free])
-
-    def network(self, dag: DAG, counts: Sequence[Floats]) -> BayesianNetwork:
-        """The network with the estimates from expected counts, under the whole prior: tables are shrunk here."""
-        tables = self.prior.estimates(self.families, counts, _prior_counts(self.prior, self.families, counts))
-        parts = zip(self.families, tables, counts, strict=True)
-        # Without a prior the network refuses to be updated, which expected counts do not allow.
-        return BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counted) for f, values, counted in parts])
-
     def available(self) -> list[Floats]:
         """Estimates from the available cases with one more row in each cell, so that nothing is impossible."""
         counts = TableCounter._of_shares(self.table, self.weights).tables(self.scopes)
         return [posterior_mean(table, np.float64(1)) for table in counts]
+
+
+class ExperimentRows(FamilyEstimates):
+    """Rows in which some variables were set by an experiment, prepared for many E-steps on one structure.
+
+    In rows in which the variables S were set, the others have the distribution prod P(x | parents) over the variables
+    that are not in S: that of the structure without the arcs into S. So the rows of each set S are rows of this
+    structure, and the tables of S do not count in them.
+
+    Parameters
+    ----------
+    dag : DAG
+    table : Table
+        Of the nodes, in their order.
+    weights : array, optional
+    intervened : boolean array of shape (n_rows, n_nodes)
+    prior : Prior
+    max_entries : int
+    """
+
+    def __init__(
+        self, dag: DAG, table: Table, weights: Floats | None, intervened: Mask, prior: Prior, max_entries: int
+    ) -> None:
+        super().__init__(dag, table, prior, max_entries)
+        self._counter = counter_of(table, weights, intervened)
+        self._parts: list[tuple[list[int], IncompleteRows]] = []
+        for was_set, rows in rows_by_target(table, intervened):
+            cut = dag.do(*(table.names[v] for v in was_set)) if was_set else dag
+            own = None if weights is None else weights[rows]
+            self._parts.append((was_set, IncompleteRows(cut, table.take(rows), own, prior, max_entries)))
+        self.open = sorted({v for was_set, part in self._parts for v in part.open if v not in was_set})
+        self.is_complete = not self.open
+
+    def expect(self, tables: Sequence[Floats]) -> tuple[list[Floats], float]:
+        """The E-step: the expected counts of every family where it was at work, and the log-likelihood."""
+        totals = [np.zeros_like(table) for table in tables]
+        log_likelihood = 0.0
+        for was_set, rows in self._parts:
+            # What was set has no probability: a factor of one, whatever its state.
+            own = [np.ones(t.shape[-1]) if v in was_set else t for v, t in enumerate(tables)]
+            counts, log_p = rows.expect(own)
+            log_likelihood += log_p
+            for v, part in enumerate(counts):
+                if v not in was_set:
+                    totals[v] += part
+        return totals, log_likelihood
+
+    def available(self) -> list[Floats]:
+        """Estimates from the available cases with one more row in each cell, so that nothing is impossible."""
+        return [posterior_mean(table, np.float64(1)) for table in self._counter.tables(self.scopes)]
+
+
+def rows_for_em(
+    dag: DAG,
+    table: Table,
+    weights: Floats | None,
+    intervened: Mask | None,
+    prior: Prior,
+    max_entries: int = MAX_TABLE_ENTRIES,
+) -> IncompleteRows | ExperimentRows:
+    """Rows prepared for many E-steps; ``intervened`` says which cells were set by an experiment."""
+    if intervened is None or not intervened.any():
+        return IncompleteRows(dag, table, weights, prior, max_entries)
+    return ExperimentRows(dag, table, weights, intervened, prior, max_entries)
+
+
+def rows_by_target(table: Table, intervened: Mask) -> Iterator[tuple[list[int], NDArray[np.intp]]]:
+    """Each set of variables that were set together, by position, with the rows in which they were."""
+    unknown = np.argwhere(intervened & (table.codes == table.cards[:, None]).T)
+    if len(unknown):
+        row, v = unknown[0].tolist()
+        raise DataError(
+            f"row {row}: {table.names[v]!r} was set by an experiment, but its value is missing; what was set must be "
+            "known: enter the value, or leave the row out"
+        )
+    patterns, numbers = np.unique(intervened, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        yield np.flatnonzero(pattern).tolist(), np.flatnonzero(numbers.ravel() == number)
 
 
 def _alpha(family: Family, prior: Prior) -> Floats:
@@ -531,7 +652,9 @@ def _climb(rows: Expectation, climb: Climb, max_iter: int, tolerance: float, bar
         bar.set_postfix_str(f"objective {objective:.6g}", refresh=False)
 
 
-def _starts(rows: IncompleteRows, start: BayesianNetwork | None, n_starts: int, seed: int) -> Iterator[list[Floats]]:
+def _starts(
+    rows: IncompleteRows | ExperimentRows, start: BayesianNetwork | None, n_starts: int, seed: int
+) -> Iterator[list[Floats]]:
     """The tables that each climb begins with."""
     rng = np.random.default_rng(seed)
     first = rows.available() if start is None else _tables_of(start, rows)
@@ -551,7 +674,7 @@ def with_random_tables(tables: Sequence[Floats], nodes: Iterable[int], rng: np.r
     return drawn
 
 
-def _tables_of(network: BayesianNetwork, rows: IncompleteRows) -> list[Floats]:
+def _tables_of(network: BayesianNetwork, rows: FamilyEstimates) -> list[Floats]:
     """The tables of a network given as a start, after checking that it is over the same families."""
     by_name = {cpt.name: cpt for cpt in network.cpts}
     tables = []

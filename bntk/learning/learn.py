@@ -21,7 +21,7 @@ from bntk.errors import DataError, MissingValuesWarning, SpaceError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning import search as searches
-from bntk.learning.counts import Counter, TableCounter, as_counter
+from bntk.learning.counts import Counter, ExperimentCounter, TableCounter, as_counter
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Dirichlet, Prior
 from bntk.learning.scores.base import Evaluator, Score
@@ -51,6 +51,7 @@ def learn(
     *,
     variables: Sequence[Variable] | None = None,
     weights: ArrayLike | None = None,
+    intervened: Any = None,
     numeric: str | Mapping[str, Any] = "auto",
     n_bins: int = N_BINS,
     identifiers: str = "drop",
@@ -89,6 +90,11 @@ def learn(
         Variables with all their states, where the data may not show all of them.
     weights : array_like of shape (n_rows,), optional
         One non-negative number per row.
+    intervened : sequence, frame, mapping, array, or str, optional
+        Which variables were set by an experiment in which rows: one entry per row (None, a name, or several); a frame
+        or mapping from names to booleans (a mapping also to positions of rows); an array of booleans with the columns
+        of the data; or the name of a column with such entries. A row does not count for the family of a variable that
+        was set in it (Cooper and Yoo 1999).
     numeric : str or mapping
         What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
         are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
@@ -127,7 +133,8 @@ def learn(
     cloudy -> sprinkler; cloudy -> rain -> wet <- sprinkler
     """
     rule = score if isinstance(score, Score) else scores.by_name(score)
-    counter, space = _counter_and_space(data, weights, variables, space, Reading(numeric, n_bins, identifiers))
+    reading = Reading(numeric, n_bins, identifiers)
+    counter, space = _counter_and_space(data, weights, intervened, variables, space, reading)
     rule = rule.for_variables(counter.variables)
     found = _search(counter, rule, space, search, start, seed, progress)
     network = fit(found.dag, counter, default_prior(rule) if prior is None else prior)
@@ -143,6 +150,7 @@ def learn_structure(
     *,
     variables: Sequence[Variable] | None = None,
     weights: ArrayLike | None = None,
+    intervened: Any = None,
     numeric: str | Mapping[str, Any] = "auto",
     n_bins: int = N_BINS,
     identifiers: str = "drop",
@@ -167,6 +175,11 @@ def learn_structure(
         Variables with all their states, where the data may not show all of them.
     weights : array_like of shape (n_rows,), optional
         One non-negative number per row.
+    intervened : sequence, frame, mapping, array, or str, optional
+        Which variables were set by an experiment in which rows: one entry per row (None, a name, or several); a frame
+        or mapping from names to booleans (a mapping also to positions of rows); an array of booleans with the columns
+        of the data; or the name of a column with such entries. A row does not count for the family of a variable that
+        was set in it (Cooper and Yoo 1999).
     numeric : str or mapping
         What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
         are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
@@ -199,7 +212,8 @@ def learn_structure(
     >>> found.trace_frame()["score"].is_monotonic_increasing
     True
     """
-    counter, space = _counter_and_space(data, weights, variables, space, Reading(numeric, n_bins, identifiers))
+    reading = Reading(numeric, n_bins, identifiers)
+    counter, space = _counter_and_space(data, weights, intervened, variables, space, reading)
     return _search(
         counter, score if isinstance(score, Score) else scores.by_name(score), space, search, start, seed, progress
     )
@@ -229,14 +243,17 @@ def default_prior(score: Score) -> Prior:
 
 
 def _counter_and_space(
-    data: Any, weights: ArrayLike | None, variables: Sequence[Variable] | None, space: Space | None, reading: Reading
-) -> tuple[Counter, Space]:
+    data: Any, weights: ArrayLike | None, intervened: Any, variables: Sequence[Variable] | None, space: Space | None,
+    reading: Reading,
+) -> tuple[Counter, Space]:  # fmt: skip
     """A counter and a space over the same variables in the same order."""
     only = None
     if space is not None:  # which names the columns that are wanted
         reading = replace(reading, identifiers=None)
-        only = space.nodes if variables is None and not isinstance(data, Counter) else None
-    counter = as_counter(data, variables=variables, weights=weights, only=only, require_rows=True, reading=reading)
+        only = a_space(space).nodes if variables is None and not isinstance(data, Counter) else None
+    counter = as_counter(
+        data, variables=variables, weights=weights, intervened=intervened, only=only, require_rows=True, reading=reading
+    )
     if isinstance(data, Table) and reading.numeric == "auto":
         warn_of_many_numbers(data)
     if space is None:
@@ -257,6 +274,8 @@ def _select(counter: Counter, names: tuple[str, ...]) -> Counter:
         raise DataError(f"the space has the nodes {absent}, which the data have not: {list(counter.names)}")
     if isinstance(counter, TableCounter):
         return TableCounter(counter.table.select(names), counter.weights)
+    if isinstance(counter, ExperimentCounter):
+        return counter.select(names)
     raise DataError(f"the space and the counter differ in their variables: {list(names)}, {list(counter.names)}")
 
 
@@ -291,11 +310,13 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
         return
     incomplete = _incomplete(evaluator.counter)
     if incomplete and getattr(evaluator.score, "missing", "available") != "average":
+        better = 'bntk.scores.BIC(missing="average") as score or criterion is misled less'
+        if evaluator.counter.directed:  # where averages are not defined
+            better = "bntk.structural_em uses every value"
         warn(
             lambda names: (
                 f"missing values in {format_states(names)}: {evaluator.score!r} adds up the rows that are complete in "
-                'a family, which favours parents with missing values; bntk.scores.BIC(missing="average") as score or '
-                "criterion is misled less, and complete rows alone do not mislead"
+                f"a family, which favours parents with missing values; {better}, and complete rows alone do not mislead"
             ),
             MissingValuesWarning,
             incomplete,
@@ -304,8 +325,9 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
 
 def _incomplete(counter: Counter) -> list[str]:
     """The variables with missing values."""
-    if isinstance(counter, TableCounter):
-        return [name for name, missing in zip(counter.names, counter.table.has_missing, strict=True) if missing]
+    complete = counter.complete_columns()
+    if complete is not None:
+        return [name for name, known in zip(counter.names, complete, strict=True) if not known]
     counts = counter.tables([[name] for name in counter.names])
     whole = counter.total_weight * (1 - 1e-12)
     return [name for name, table in zip(counter.names, counts, strict=True) if table.sum() < whole]

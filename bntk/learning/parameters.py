@@ -28,6 +28,7 @@ def fit(
     prior: Prior | str | float | Mapping[str, ArrayLike] = "mle",
     *,
     weights: ArrayLike | None = None,
+    intervened: Any = None,
     variables: Sequence[Variable] | None = None,
     numeric: str | Mapping[str, Any] = "auto",
     n_bins: int = N_BINS,
@@ -57,6 +58,11 @@ def fit(
         along the chain of its parents, see :class:`bntk.priors.HDP`.
     weights : array_like, optional
         One non-negative number per row: how often it counts. Weights are not scaled.
+    intervened : sequence, frame, mapping, array, or str, optional
+        Which variables were set by an experiment in which rows: one entry per row (None, a name, or several); a frame
+        or mapping from names to booleans (a mapping also to positions of rows); an array of booleans with the columns
+        of the data; or the name of a column with such entries. A row does not count for the family of a variable that
+        was set in it (Cooper and Yoo 1999).
     variables : sequence of Variable, optional
         Declared states, where the data may not show all of them.
     numeric : str or mapping
@@ -91,11 +97,13 @@ def fit(
         from bntk.learning.em import fit_em
 
         return fit_em(
-            dag, data, prior, weights=weights, variables=variables, numeric=numeric, n_bins=n_bins,
-            max_entries=max_entries,
+            dag, data, prior, weights=weights, intervened=intervened, variables=variables, numeric=numeric,
+            n_bins=n_bins, max_entries=max_entries,
         )  # fmt: skip
     reading = Reading(numeric, n_bins)
-    counter = as_counter(data, variables=variables, weights=weights, only=dag.nodes, reading=reading)
+    counter = as_counter(
+        data, variables=variables, weights=weights, intervened=intervened, only=dag.nodes, reading=reading
+    )
     rule = as_prior(prior).for_variables(counter.variables)
     if not isinstance(data, Counter):  # classifiers give one, and a prior for the features of several of them
         rule.check_names(dag.nodes)
@@ -106,7 +114,9 @@ def fit(
 
 
 @says_what_to_do("leave out arcs, or join rare states, so that tables have fewer entries")
-def updated(network: BayesianNetwork, data: Any, weights: ArrayLike | None = None) -> BayesianNetwork:
+def updated(
+    network: BayesianNetwork, data: Any, weights: ArrayLike | None = None, intervened: Any = None
+) -> BayesianNetwork:
     """The network with the counts of more rows added; see :meth:`BayesianNetwork.update`."""
     without = [cpt.name for cpt in network.cpts if cpt.counts is None]
     if without:
@@ -119,7 +129,7 @@ def updated(network: BayesianNetwork, data: Any, weights: ArrayLike | None = Non
             "of the earlier ones: fit all rows again, with this network as the start (bntk.learning.em.fit_em)"
         )
     states = None if isinstance(data, Counter) else network.variables
-    counter = as_counter(data, variables=states, weights=weights, only=network.names)
+    counter = as_counter(data, variables=states, weights=weights, intervened=intervened, only=network.names)
     check_same_variables(network.variables, [counter.variables[counter._positions[name]] for name in network.names])
     families = [cpt.family for cpt in network.cpts]
     wanted = [*families, *network.prior.needed(families)]

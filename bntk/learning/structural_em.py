@@ -12,7 +12,7 @@ Discovery and Data Mining, 153-180. AAAI Press.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from bntk import _checking
 from bntk._interrupts import BestSoFar, raising_interrupts
 from bntk._progress import progress_bar
+from bntk.cpt import CPT
+from bntk.data.interventions import Mask, separated
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, column_names
 from bntk.data.variable import Variable, checked_variables
@@ -29,8 +31,9 @@ from bntk.errors import DataError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning.completion import hard_completion, soft_completion
-from bntk.learning.counts import TableCounter
-from bntk.learning.em import EMResult, IncompleteRows, fit_em, incomplete_table, log_product
+from bntk.learning.counts import Counter, ExperimentCounter, TableCounter
+from bntk.learning.counts.memory import counter_of
+from bntk.learning.em import EMResult, fit_em, incomplete_table, log_product, rows_by_target, rows_for_em
 from bntk.learning.learn import a_space, default_prior, learn_structure
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Prior, as_prior
@@ -43,6 +46,9 @@ from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: What completes the rows of a table by a network.
+Complete = Callable[[BayesianNetwork, Table, "NDArray[np.float64] | None"], TableCounter]
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,7 @@ def structural_em(
     max_completions: int = 256,
     variables: Sequence[Variable] | None = None,
     weights: ArrayLike | None = None,
+    intervened: Any = None,
     numeric: str | Mapping[str, Any] = "auto",
     n_bins: int = N_BINS,
     identifiers: str = "drop",
@@ -150,6 +157,11 @@ def structural_em(
         others, as no round would add its first arc.
     weights : array_like of shape (n_rows,), optional
         One non-negative number per row.
+    intervened : sequence, frame, mapping, array, or str, optional
+        Which variables were set by an experiment in which rows: one entry per row (None, a name, or several); a frame
+        or mapping from names to booleans (a mapping also to positions of rows); an array of booleans with the columns
+        of the data; or the name of a column with such entries. A row does not count for the family of a variable that
+        was set in it, and its missing values are completed by the network without the arcs into that variable.
     numeric : str or mapping
         What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
         are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
@@ -198,19 +210,21 @@ def structural_em(
     _checking.flag("progress", progress)
     variables = None if variables is None else checked_variables(variables)
     reading = Reading(numeric, n_bins, identifiers)
+    data, intervened = separated(data, intervened)
     names = _names(data, variables, reading) if space is None else a_space(space).nodes
     space = spaces.dag(names) if space is None else space
-    table, row_weights, hidden = incomplete_table(names, data, variables, weights, replace(reading, identifiers=None))
+    reading = replace(reading, identifiers=None)
+    table, row_weights, was_set, hidden = incomplete_table(names, data, variables, weights, intervened, reading)
     first, rule = _first(space, start, hidden), rule.for_variables(table.variables)
     estimates = as_prior(default_prior(rule) if prior is None else prior).for_variables(table.variables)
-    task = _Task(table, row_weights, rule, space, estimates, tolerance, seed)
+    task = _Task(table, row_weights, was_set, rule, space, estimates, tolerance, seed)
 
-    def complete(network: BayesianNetwork) -> TableCounter:
+    def complete(network: BayesianNetwork, table: Table, weights: NDArray[np.float64] | None) -> TableCounter:
         if method == "hard":
-            return hard_completion(network, table, row_weights)
-        return soft_completion(network, table, row_weights, max_completions=max_completions, seed=seed)
+            return hard_completion(network, table, weights)
+        return soft_completion(network, table, weights, max_completions=max_completions, seed=seed)
 
-    return _alternate(task, first, search, complete, max_rounds, progress)
+    return _alternate(task, first, search, lambda network: task.completed(network, complete), max_rounds, progress)
 
 
 # ---- what users may give -----------------------------------------------------------------------------------------
@@ -248,6 +262,7 @@ class _Task:
 
     table: Table
     weights: NDArray[np.float64] | None
+    intervened: Mask | None
     score: DecomposableScore
     space: Space
     prior: Prior
@@ -256,9 +271,9 @@ class _Task:
 
     def estimate(self, dag: DAG, start: BayesianNetwork | None = None) -> tuple[BayesianNetwork, Round]:
         """The network of a structure with parameters by EM, and its objective and log-likelihood."""
-        counter = TableCounter(self.table, self.weights)
+        counter = counter_of(self.table, self.weights, self.intervened)
         network = fit_em(dag, counter, self.prior, start=start, tolerance=self.tolerance, seed=self.seed)
-        rows = IncompleteRows(dag, self.table, self.weights, self.prior)
+        rows = rows_for_em(dag, self.table, self.weights, self.intervened, self.prior)
         tables = [cpt.values for cpt in network.cpts]
         expected, log_likelihood = rows.expect(tables)
         score = sum(
@@ -269,6 +284,30 @@ class _Task:
             score += sum(float(arc_weights[scope[:-1], scope[-1]].sum()) for scope in rows.scopes)
         objective = score - log_product(expected, tables) + log_likelihood
         return network, Round(dag, objective, log_likelihood)
+
+    def completed(self, network: BayesianNetwork, complete: Complete) -> Counter:
+        """The rows, completed: those with variables that were set by the network without the arcs into these."""
+        if self.intervened is None or not self.intervened.any():
+            return complete(network, self.table, self.weights)
+        parts, masks = [], []
+        for was_set, rows in rows_by_target(self.table, self.intervened):
+            weights = None if self.weights is None else self.weights[rows]
+            parts.append(complete(_with_free_roots(network, was_set), self.table.take(rows), weights))
+            mask = np.isin(np.arange(len(self.table.variables)), was_set)
+            masks.append(np.repeat(mask[None], parts[-1].n_rows, axis=0))
+        weights = np.concatenate([np.asarray(part.weights) for part in parts])
+        table = Table.concat([part.table for part in parts])
+        return ExperimentCounter._of_shares(table, np.concatenate(masks), weights)
+
+
+def _with_free_roots(network: BayesianNetwork, nodes: Sequence[int]) -> BayesianNetwork:
+    """The network in which some nodes have no parents, and equal probabilities."""
+    names = [network.names[v] for v in nodes]
+    free = {
+        name: CPT(network.variable(name), [1 / network.variable(name).n_states] * network.variable(name).n_states)
+        for name in names
+    }
+    return BayesianNetwork(network.dag.do(*names), [free.get(cpt.name, cpt) for cpt in network.cpts])
 
 
 def _alternate(

@@ -91,6 +91,15 @@ class Counter(ABC):
         """The rows as bit planes, for kernels that count and score at once; None when there are none."""
         return None
 
+    @property
+    def directed(self) -> bool:
+        """Whether the rows that count for a family depend on which of its variables is the child, the last one."""
+        return False
+
+    def complete_columns(self) -> np.ndarray | None:
+        """Which variables have a value in every row, as booleans; None where only counts can tell."""
+        return None
+
     @abstractmethod
     def _blocks(self) -> Iterator[Block]:
         """All rows, as one or more tables of ``self.variables``, each with the weights of its rows or None."""
@@ -172,6 +181,12 @@ class Counter(ABC):
                 return plan.filled(known), plan  # type: ignore[arg-type]
         (flat,) = self._sum_blocks(partial(_count_families, plan))
         return flat, plan
+
+    def extended_tables(
+        self, parents: Sequence[int], child: int, others: Sequence[int]
+    ) -> tuple[np.ndarray, FamilyPlan]:
+        """Tables of ``(*parents, child, x)`` for each of some further parents x, as :meth:`flat_tables` gives them."""
+        return self.flat_tables((*parents, child), [(x,) for x in others])
 
     def _dense(self, base: Sequence[int], families: Sequence[Sequence[int]], max_entries: int) -> list[np.ndarray]:
         known: list[np.ndarray | None] = [None] * len(families)
@@ -304,7 +319,11 @@ class Counter(ABC):
 
     def __add__(self, other: Counter) -> Counter:
         """A counter of the rows of both; no row is copied."""
-        return SumCounter((self, other)) if isinstance(other, Counter) else NotImplemented
+        return other._after(self) if isinstance(other, Counter) else NotImplemented
+
+    def _after(self, other: Counter) -> Counter:
+        """A counter of the rows of another one, and then of these."""
+        return SumCounter((other, self))
 
     def update(self, table: Table, weights: np.ndarray | None = None) -> Counter:
         """A counter of these rows and those of a table; this one stays as it is.

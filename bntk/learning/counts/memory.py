@@ -9,17 +9,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bntk._warnings import warn
 from bntk.data.coding import lacking_columns
+from bntk.data.interventions import Mask, read_intervened, separated
 from bntk.data.numbers import Reading
-from bntk.data.table import Table, as_table
-from bntk.data.variable import Variable
+from bntk.data.table import Table, as_table, column_names
+from bntk.data.variable import Variable, format_states
 from bntk.data.weights import checked_weights
-from bntk.errors import DataError
+from bntk.errors import DataError, ExperimentWarning
 from bntk.learning.counts.base import Block, Counter
 from bntk.learning.counts.state_planes import StatePlanes
 
 
-class TableCounter(Counter):
+class CounterInMemory(Counter):
+    """The base of counters of rows in memory: of a ``table``, with ``weights`` or None."""
+
+    table: Table
+    weights: np.ndarray | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, complete or not."""
+        return self.table.n_rows
+
+    @property
+    def weighted(self) -> bool:
+        """True when rows have weights; tables then hold floats."""
+        return self.weights is not None
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows; their number when they have no weights."""
+        return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    def complete_columns(self) -> np.ndarray:
+        """Which variables have a value in every row."""
+        return ~self.table.has_missing
+
+
+class TableCounter(CounterInMemory):
     """A counter of the rows of a table.
 
     Parameters
@@ -51,21 +79,6 @@ class TableCounter(Counter):
         counter.weights = weights
         return counter
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, complete or not."""
-        return self.table.n_rows
-
-    @property
-    def weighted(self) -> bool:
-        """True when rows have weights; tables then hold floats."""
-        return self.weights is not None
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights of all rows; their number when they have no weights."""
-        return float(self.n_rows if self.weights is None else self.weights.sum())
-
     @cached_property
     def planes(self) -> StatePlanes | None:
         """The rows as bit planes; None when they have weights."""
@@ -87,6 +100,7 @@ def as_counter(
     *,
     variables: Sequence[Variable] | None = None,
     weights: ArrayLike | None = None,
+    intervened: Any = None,
     only: Collection[str] | None = None,
     require_rows: bool = False,
     reading: Reading | None = None,
@@ -101,6 +115,8 @@ def as_counter(
         Declared states, where the data may not show all of them.
     weights : array_like, optional
         One non-negative number per row.
+    intervened : optional
+        Which variables were set by an experiment in which rows, in one of the forms of :func:`bntk.fit`.
     only : collection of str, optional
         The columns that are needed; others are not read.
     require_rows : bool
@@ -114,15 +130,46 @@ def as_counter(
     [array([2., 2.])]
     """
     if isinstance(data, Counter):
-        if weights is not None or variables is not None:
-            raise DataError("a Counter has its weights and variables already; give them where it is made")
+        if weights is not None or variables is not None or intervened is not None:
+            raise DataError(
+                "a Counter has its weights, its variables and what was set in its rows already; give them where it is "
+                "made (bntk.learning.counts.ExperimentCounter for what was set)"
+            )
         counter = data
     else:
+        data, intervened = separated(data, intervened)
         table = as_table(
             data, variables=variables, only=only, require_rows=require_rows, reading=reading, weights=weights
         )
-        counter = TableCounter(table, weights)
+        mask = read_intervened(intervened, table.names, column_names(data) or table.names, table.n_rows)
+        warn_of_always_set(table, mask)
+        counter = counter_of(table, None if weights is None else _own_weights(weights, table.n_rows), mask)
     absent = [name for name in only or () if name not in counter._positions]
     if absent:
         raise lacking_columns(absent, counter.names)
     return counter
+
+
+def counter_of(table: Table, weights: np.ndarray | None, intervened: Mask | None) -> Counter:
+    """A counter of rows with weights that are right; of an experiment, where variables were set in some rows."""
+    if intervened is None or not intervened.any():
+        return TableCounter._of_shares(table, weights)
+    from bntk.learning.counts.experiments import ExperimentCounter
+
+    return ExperimentCounter._of_shares(table, intervened, weights)
+
+
+def warn_of_always_set(table: Table, intervened: Mask | None) -> None:
+    """Name the variables that were set in every row."""
+    if intervened is None or not table.n_rows:
+        return
+    always = [name for name, was_set in zip(table.names, np.all(intervened, axis=0).tolist(), strict=True) if was_set]
+    if always:
+        warn(
+            lambda names: (
+                f"{format_states(names)} {'was' if len(names) == 1 else 'were'} set in every row, so that no row tells "
+                "what they depend on: their tables are those of the prior"
+            ),
+            ExperimentWarning,
+            always,
+        )

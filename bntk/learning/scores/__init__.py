@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
 from bntk._declared import SCORES
 from bntk.data.numbers import N_BINS, Reading
 from bntk.errors import ArgumentError
@@ -69,6 +71,8 @@ def score(
     data: Any,
     score: str | Score = "bdeu",
     *,
+    weights: ArrayLike | None = None,
+    intervened: Any = None,
     numeric: str | Mapping[str, Any] = "auto",
     n_bins: int = N_BINS,
 ) -> float:
@@ -82,6 +86,13 @@ def score(
         Must have a column for each node; others are ignored.
     score : str or Score
         A name such as ``"bdeu"`` or ``"bic"``, or an object such as ``bntk.scores.BDeu(10)``.
+    weights : array_like of shape (n_rows,), optional
+        One non-negative number per row.
+    intervened : sequence, frame, mapping, array, or str, optional
+        Which variables were set by an experiment in which rows: one entry per row (None, a name, or several); a frame
+        or mapping from names to booleans (a mapping also to positions of rows); an array of booleans with the columns
+        of the data; or the name of a column with such entries. A row does not count for the family of a variable that
+        was set in it (Cooper and Yoo 1999).
     numeric : str or mapping
         What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
         are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
@@ -98,7 +109,7 @@ def score(
     >>> round(score("rain -> wet", data, "bic"), 4), round(score("wet -> rain", data, "bic"), 4)
     (-6.2383, -6.2383)
     """
-    nodes, evaluator = _evaluator(dag, data, by_name(score), Reading(numeric, n_bins))
+    nodes, evaluator = _evaluator(dag, data, by_name(score), weights, intervened, Reading(numeric, n_bins))
     if isinstance(evaluator, FamilyEvaluator):
         return float(evaluator.locals([(node, evaluator.parents[node]) for node in nodes]).sum())
     return evaluator.total()
@@ -109,6 +120,8 @@ def score_by_node(
     data: Any,
     score: str | Score = "bdeu",
     *,
+    weights: ArrayLike | None = None,
+    intervened: Any = None,
     numeric: str | Mapping[str, Any] = "auto",
     n_bins: int = N_BINS,
 ) -> dict[str, float]:
@@ -120,16 +133,18 @@ def score_by_node(
     >>> {name: round(value, 4) for name, value in score_by_node("rain -> wet", data, "k2").items()}
     {'rain': -3.4012, 'wet': -2.8904}
     """
-    nodes, evaluator = _evaluator(dag, data, by_name(score), Reading(numeric, n_bins))
+    nodes, evaluator = _evaluator(dag, data, by_name(score), weights, intervened, Reading(numeric, n_bins))
     if not isinstance(evaluator, FamilyEvaluator):
         raise ArgumentError(f"{score!r} is not a sum over families, so that no node has a score of its own")
     values = evaluator.locals([(node, evaluator.parents[node]) for node in nodes])
     return {evaluator.names[node]: value for node, value in zip(nodes, values.tolist(), strict=True)}
 
 
-def _evaluator(dag: DAG | str, data: Any, score: Score, reading: Reading) -> tuple[list[int], Evaluator]:
+def _evaluator(
+    dag: DAG | str, data: Any, score: Score, weights: ArrayLike | None, intervened: Any, reading: Reading
+) -> tuple[list[int], Evaluator]:
     """An evaluator that holds the structure, and the positions of its nodes among the variables of the data."""
     dag = as_dag(dag)
-    counter = as_counter(data, only=dag.nodes, reading=reading)
+    counter = as_counter(data, weights=weights, intervened=intervened, only=dag.nodes, reading=reading)
     nodes = [counter.names.index(name) for name in dag.nodes]
     return nodes, score.evaluator(counter, DAG(counter.names, dag.arcs))

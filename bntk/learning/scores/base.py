@@ -262,7 +262,7 @@ def dense_batch(counter: Counter, families: Sequence[tuple[int, tuple[int, ...]]
 def extension_batch(counter: Counter, parents: Sequence[int], child: int, others: Sequence[int]) -> TableBatch:
     """A child given its parents and each of some other variables, as :meth:`Counter.extensions` counts them."""
     cards = counter.cards
-    flat, plan = counter.flat_tables((*parents, child), [(x,) for x in others])
+    flat, plan = counter.extended_tables(parents, child, others)
     lefts, children, rights = np.empty((3, len(others)), dtype=np.int64)
     lefts[:], children[:], rights[:] = math.prod(plan.shapes[0][:-2]), cards[child], [cards[x] for x in others]
     return TableBatch(flat, plan.offsets[:-1], lefts, children, rights, (lefts * rights).astype(np.float64))

@@ -62,7 +62,9 @@ class ScoreTerms:
         return "\n".join(lines)
 
 
-def explain(score: DecomposableScore | str, data: Any, child: str, parents: str | Iterable[str] = ()) -> ScoreTerms:
+def explain(
+    score: DecomposableScore | str, data: Any, child: str, parents: str | Iterable[str] = (), *, intervened: Any = None
+) -> ScoreTerms:
     """The terms of a score for one family.
 
     Parameters
@@ -73,6 +75,8 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
     child : str
     parents : str or iterable of str
         One parent, or several.
+    intervened : optional
+        Which variables were set by an experiment in which rows; see :func:`bntk.fit`.
 
     Examples
     --------
@@ -91,7 +95,7 @@ def explain(score: DecomposableScore | str, data: Any, child: str, parents: str 
     chosen = tuple(_checking.names("parents", parents, "names of variables"))
     for name in (child, *chosen):
         _checking.text("child and each of parents", name, "the name of a variable")
-    counter = as_counter(data, only=[*chosen, child], reading=Reading())
+    counter = as_counter(data, intervened=intervened, only=[*chosen, child], reading=Reading())
     (table,) = counter.compact([(*chosen, child)])
     n = counter.total_weight
     fit, penalty = rule.terms(table.counts, float(table.q), n)

@@ -419,6 +419,11 @@ def _target(score: PredictiveScore, counter: Counter) -> int:
 
 
 def _rows(score: PredictiveScore, counter: Counter) -> TableCounter:
+    if counter.directed:
+        raise DataError(
+            f"{type(score).__name__} predicts a class in rows as they are observed, and cannot leave out variables "
+            "that were set by an experiment (intervened=): use a score that is a sum over families, such as BDeu or BIC"
+        )
     if not isinstance(counter, TableCounter):
         raise DataError(
             f"{type(score).__name__} predicts single rows, which must be in memory: give a Table or a TableCounter, "

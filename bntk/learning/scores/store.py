@@ -9,8 +9,10 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.learning.counts import Counter, PairTables, TableCounter
+from bntk.errors import DataError
+from bntk.learning.counts import Counter, PairTables
 from bntk.learning.counts.base import ALWAYS_DENSE
+from bntk.learning.scores import kernels
 from bntk.learning.scores.base import (
     MOST_CONFIGURATIONS,
     TableBatch,
@@ -62,6 +64,13 @@ class FamilyStore:
         self.complete = self._find_complete()
         self._all_complete = bool(self.complete.all())
         self._whole = self._all_complete and not counter.weighted
+        if counter.directed and self._rule is not None:
+            if self._rule.average:
+                raise DataError(
+                    f"{score!r} takes the average over complete rows times all rows, but where variables were set by "
+                    'an experiment (intervened=) not all rows count: give missing="available", or use structural_em'
+                )
+            self._whole &= self._rule.formula != kernels.QNML  # whose bounds need the rows of each family
         # For each child, of how many configurations all other variables have together.
         everything = math.prod(self._cards)
         self._most = np.array([float(min(everything // r, MOST_CONFIGURATIONS)) for r in self._cards])
@@ -75,8 +84,9 @@ class FamilyStore:
 
     def _find_complete(self) -> NDArray[np.bool_]:
         """Which columns are complete; where a table in memory does not tell, the counts do."""
-        if isinstance(self.counter, TableCounter) and not self.counter.table.has_missing.any():
-            return np.ones(len(self._cards), dtype=bool)
+        known = self.counter.complete_columns()
+        if known is not None and (known.all() or self.counter.directed):
+            return known
         sums = self._evaluate_singles()
         return np.asarray(sums >= self._rows * (1 - 1e-12), dtype=bool)  # weights are summed in another order
 
@@ -238,8 +248,8 @@ class FamilyStore:
 
     @property
     def pairs_fit(self) -> bool:
-        """True when the tables of all pairs are small enough to be counted at once."""
-        return sum(self._cards) ** 2 < 2 * BATCH_ENTRIES
+        """True when the tables of all pairs are small enough to be counted at once, and serve both directions."""
+        return not self.counter.directed and sum(self._cards) ** 2 < 2 * BATCH_ENTRIES
 
     def learn_all_pairs(self) -> None:
         """Evaluate each variable with each other one as its only parent."""
@@ -257,6 +267,9 @@ class FamilyStore:
         if len(chosen) < 2:
             return result
         self._pairs[target] = np.full_like(result, np.nan)
+        if self.counter.directed:
+            self._fill_gains_by_head(target, chosen, same_rows, result)
+            return result
         for places, pairs in self.counter.pair_parts(target, chosen):
             self._fill_pair_gains(target, np.array(chosen)[places], pairs, same_rows, result)
         self.n_evaluated += len(chosen) * (len(chosen) - 1)
@@ -279,6 +292,21 @@ class FamilyStore:
             gains = values - singles[heads]
         self._pairs[target][index[heads], index[tails]] = values
         result[index[tails], index[heads]] = gains
+
+    def _fill_gains_by_head(
+        self, target: int | None, chosen: list[int], same_rows: bool, result: NDArray[np.float64]
+    ) -> None:
+        """Enter the gains of all pairs, counted for each head by itself, as other rows count for each."""
+        base = () if target is None else (target,)
+        singles = self.values([(head, base) for head in chosen])
+        for head, single in zip(chosen, singles, strict=True):
+            tails = [tail for tail in chosen if tail != head]
+            values = self.toggled((head, base), np.isin(np.arange(len(self._cards)), tails))[tails]
+            self._pairs[target][head, tails] = values
+            result[tails, head] = values - single
+            if same_rows and not self.complete[[*chosen, *base]].all():
+                batch = extension_batch(self.counter, base, head, tails)
+                result[tails, head] = values - self.score.evaluate(margins(batch), self._rows)
 
     # ---------------------------------------------------------------- bounds
 

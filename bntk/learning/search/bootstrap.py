@@ -22,10 +22,11 @@ from bntk import _checking
 from bntk._interrupts import raising_interrupts
 from bntk._progress import progress_bar
 from bntk.data.numbers import N_BINS, Reading
-from bntk.data.table import as_table
 from bntk.data.variable import Variable
+from bntk.errors import DataError
 from bntk.graph.dag import DAG
-from bntk.learning.counts import TableCounter
+from bntk.graph.equivalence import interventional_cpdag
+from bntk.learning.counts import Counter, ExperimentCounter, TableCounter, as_counter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores.base import Score
 from bntk.learning.search.base import Search
@@ -66,14 +67,18 @@ class ArcStrengths:
     n_structures: int
 
     @classmethod
-    def of(cls, dags: Iterable[DAG], *, cpdag: bool = False) -> ArcStrengths:
-        """The strengths in some DAGs, or in their equivalence classes; all have the nodes of the first."""
+    def of(cls, dags: Iterable[DAG], *, cpdag: bool = False, targets: Iterable[Iterable[str]] = ()) -> ArcStrengths:
+        """The strengths in some DAGs, or in their equivalence classes; all have the nodes of the first.
+
+        ``targets`` are the variables that each of some experiments set, which tell more structures apart.
+        """
+        targets = list(targets)
         total, n, nodes = np.zeros((0, 0)), 0, None
         for dag in dags:
             if nodes is None:
                 nodes, total = dag.nodes, np.zeros((dag.n_nodes, dag.n_nodes))
             dag = dag if dag.nodes == nodes else dag.reorder(nodes)
-            total += _arc_shares(dag) if cpdag else dag.adjacency()
+            total += _arc_shares(dag, targets) if cpdag else dag.adjacency()
             n += 1
         if nodes is None:
             raise ValueError("there are no structures to average; give at least one")
@@ -166,6 +171,7 @@ def bootstrap_strengths(
     n: int = 100,
     cpdag: bool = True,
     variables: Sequence[Variable] | None = None,
+    intervened: Any = None,
     numeric: str | Mapping[str, Any] = "auto",
     n_bins: int = N_BINS,
     identifiers: str = "drop",
@@ -194,6 +200,12 @@ def bootstrap_strengths(
         distinguish these directions would otherwise seem certain of one of them.
     variables : sequence of Variable, optional
         Variables with all their states, where the data may not show all of them.
+    intervened : sequence, frame, mapping, array, or str, optional
+        Which variables were set by an experiment in which rows: one entry per row (None, a name, or several); a frame
+        or mapping from names to booleans (a mapping also to positions of rows); an array of booleans with the columns
+        of the data; or the name of a column with such entries. A row does not count for the family of a variable that
+        was set in it (Cooper and Yoo 1999). With
+        ``cpdag``, what the experiments tell apart is directed: see :func:`bntk.graph.interventional_cpdag`.
     numeric : str or mapping
         What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
         are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
@@ -228,12 +240,22 @@ def bootstrap_strengths(
     _checking.flag("cpdag", cpdag)
     _checking.flag("progress", progress)
     reading = Reading(numeric, n_bins, identifiers if space is None else None)
-    table = as_table(data, variables=variables, require_rows=True, reading=reading)
+    if isinstance(data, Counter):
+        raise DataError("bootstrap_strengths draws rows: give it a table, not a counter")
+    counter = as_counter(data, variables=variables, intervened=intervened, require_rows=True, reading=reading)
+    table = counter.table  # type: ignore[attr-defined]
+    mask = counter.intervened if isinstance(counter, ExperimentCounter) else None
     resamples: Iterable[NDArray[np.float64]] = (row_weights(table.n_rows, seed, k) for k in range(n))
     shown = progress_bar(progress, resamples, total=n, desc="bootstrap")
-    counters = (TableCounter(table, weights) for weights in shown)
+    counters: Iterator[Counter]
+    if mask is None:
+        targets, counters = [], (TableCounter(table, weights) for weights in shown)
+    else:
+        targets = [[table.names[v] for v in np.flatnonzero(row)] for row in np.unique(mask, axis=0)]
+        counters = (ExperimentCounter(table, mask, weights) for weights in shown)
     with raising_interrupts():
-        return ArcStrengths.of((learn_structure(c, score, space, search, seed=seed).dag for c in counters), cpdag=cpdag)
+        found = (learn_structure(c, score, space, search, seed=seed).dag for c in counters)
+        return ArcStrengths.of(found, cpdag=cpdag, targets=targets)
 
 
 def row_weights(n_rows: int, seed: int, resample: int) -> NDArray[np.float64]:
@@ -242,9 +264,9 @@ def row_weights(n_rows: int, seed: int, resample: int) -> NDArray[np.float64]:
     return np.bincount(drawn, minlength=n_rows).astype(np.float64)
 
 
-def _arc_shares(dag: DAG) -> NDArray[np.float64]:
+def _arc_shares(dag: DAG, targets: Sequence[Iterable[str]]) -> NDArray[np.float64]:
     """The adjacency of the equivalence class, one half each way for an edge without a direction."""
-    pattern = dag.cpdag()
+    pattern = interventional_cpdag(dag, targets) if targets else dag.cpdag()
     shares = np.zeros((dag.n_nodes, dag.n_nodes))
     for head, parents in enumerate(pattern.parent_indices):
         shares[list(parents), head] = 1.0

@@ -151,6 +151,11 @@ class SelectiveTrees(StepwiseSearch):
 
     def _trees(self, evaluator: Evaluator, problem: _Problem) -> _Trees:
         """The weights of arcs, and what decides between trees of equal weight: the score, or one that is like it."""
+        if evaluator.counter.directed:  # type: ignore[attr-defined]
+            raise SpaceError(
+                "SelectiveTrees takes the gain of an arc to be the same in both directions, which it is not where "
+                "variables were set by an experiment (intervened=): use hc or tabu"
+            )
         n, rows = len(problem.features), evaluator.counter.total_weight  # type: ignore[attr-defined]
         weights = _pair_gains(self._weigher(evaluator, problem.forest), problem, rows, GRID_BITS)
         if isinstance(evaluator, FamilyEvaluator):

@@ -180,6 +180,10 @@ class _Run:
     def __init__(self, evaluator: FamilyEvaluator, space: Space, seed: int) -> None:
         self.began = time.perf_counter()
         self.class_shape, self.feature_shape, self.mode, self.limit = _shapes(space)
+        if evaluator.counter.directed:
+            raise DataError(
+                "SubgraphSearch does not know of variables that were set by an experiment (intervened=): use hc or tabu"
+            )
         if not isinstance(evaluator.counter, TableCounter):
             raise DataError("SubgraphSearch reads rows more than once: give it a table, not a stream")
         self.evaluator, self.counter, self.score, self.seed = evaluator, evaluator.counter, evaluator.score, seed
