@@ -18,7 +18,7 @@ algorithm. Machine Learning 65, 31-78.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -227,7 +227,12 @@ def meek(pdag: PDAG) -> PDAG:
     >>> print(meek(PDAG(["A", "B", "C"], [("A", "B")], [("B", "C")])))
     A -> B; B -> C
     """
-    marks = _Marks(instance("pdag", pdag, PDAG, error=GraphError))
+    return closed_under_rules(instance("pdag", pdag, PDAG, error=GraphError))
+
+
+def closed_under_rules(pdag: PDAG, unclear: Collection[tuple[int, int, int]] = ()) -> PDAG:
+    """:func:`meek`, but for triples that may be v-structures, as :class:`_Marks` says."""
+    marks = _Marks(pdag, unclear)
     waiting = [(a, b) for a, row in enumerate(pdag.neighbor_indices) for b in row if a < b]
     while waiting:
         a, b = waiting.pop()
@@ -244,9 +249,14 @@ def meek(pdag: PDAG) -> PDAG:
 
 
 class _Marks:
-    """The sets that Meek's rules read and change."""
+    """The sets that Meek's rules read and change.
 
-    def __init__(self, pdag: PDAG) -> None:
+    ``unclear`` are triples (a, c, b), a before b, of which it is not known that they are no v-structure: rules 1 and 3
+    do not apply to them.
+    """
+
+    def __init__(self, pdag: PDAG, unclear: Collection[tuple[int, int, int]] = ()) -> None:
+        self.unclear = frozenset(unclear)
         self.parents = [set(row) for row in pdag.parent_indices]
         self.children = [set(row) for row in pdag.child_indices]
         self.neighbors = [set(row) for row in pdag.neighbor_indices]
@@ -255,16 +265,20 @@ class _Marks:
     def must_point(self, a: int, b: int) -> bool:
         """True when one of the four rules turns the edge a -- b into a -> b."""
         into_b, around_a = self.parents[b], self.adjacent[a]
-        if self.parents[a] - self.adjacent[b]:  # 1: c -> a -- b, c and b not adjacent
+        loose = self.parents[a] - self.adjacent[b]  # 1: c -> a -- b, c and b not adjacent
+        if loose and not (self.unclear and all(self._is_unclear(c, a, b) for c in loose)):
             return True
         if self.children[a] & into_b:  # 2: a -> c -> b
             return True
         sides = self.neighbors[a] & into_b  # 3: a -- c -> b and a -- d -> b, c and d not adjacent
-        if any(sides - self.adjacent[c] - {c} for c in sides):
+        if any(not self._is_unclear(c, a, d) for c in sides for d in sides - self.adjacent[c] - {c}):
             return True
         # 4: a -- c -> d -> b, a and d adjacent, c and b not adjacent
         far = self.neighbors[a] - self.adjacent[b] - {b}
         return any(self.parents[d] & far for d in into_b & around_a)
+
+    def _is_unclear(self, one: int, middle: int, other: int) -> bool:
+        return bool(self.unclear) and (min(one, other), middle, max(one, other)) in self.unclear
 
     def direct(self, tail: int, head: int) -> None:
         self.neighbors[tail].discard(head)
