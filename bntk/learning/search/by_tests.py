@@ -16,7 +16,7 @@ from bntk._progress import progress_bar
 from bntk.errors import CycleError, SpaceError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
-from bntk.learning.independence.tests import IndependenceTest, Oracle, Question, Tester, as_test
+from bntk.learning.independence.tests import Answers, IndependenceTest, Oracle, Question, Tester, as_test
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import Search, SearchResult
 from bntk.learning.search.orienting import Collider, Triple, orient, unshielded_triples, warn_of_conflicts
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 Floats = NDArray[np.float64]
-#: A piece of a search that asks for p-values (a batch at a time) and is sent them.
-Task = Generator[list[Question], Floats, R]
+#: A piece of a search that asks questions (a batch at a time) and is sent the answers.
+Task = Generator[list[Question], Answers, R]
 Pair = tuple[int, int]
 
 
@@ -63,6 +63,10 @@ class SearchByTests(Search):
     def _tester(self, evaluator: Evaluator, space: Space, progress: bool) -> Asking:
         """A tester of the rows of an evaluator; refuses a space that tests cannot keep to."""
         refuse_for_tests(space, type(self).__name__)
+        return self._asking(evaluator, space, progress)
+
+    def _asking(self, evaluator: Evaluator, space: Space, progress: bool) -> Asking:
+        """The same, in a space that another search keeps to."""
         test = as_test(self.test)
         if isinstance(test, IndependenceTest) and test.form.sequential:
             test = replace(test, alpha=self.alpha)
@@ -155,18 +159,20 @@ class Asking:
             while running:
                 before = self.tester.n_tests
                 batch = [each for place in running for each in wanted[place]]  # type: ignore[union-attr]
-                answers = self.tester.p_values(batch)
+                answers = self.tester.ask(batch)
                 bar.update(self.tester.n_tests - before)
                 at = 0
                 for place in list(running):
                     size = len(wanted[place])  # type: ignore[arg-type]
-                    wanted[place] = self._advance(running, results, place, answers[at : at + size])
+                    wanted[place] = self._advance(
+                        running, results, place, Answers(*(values[at : at + size] for values in answers))
+                    )
                     at += size
         return [results[place] for place in sorted(results)]
 
     @staticmethod
     def _advance(
-        running: dict[int, Task[R]], results: dict[int, R], place: int, answers: Floats | None
+        running: dict[int, Task[R]], results: dict[int, R], place: int, answers: Answers | None
     ) -> list[Question] | None:
         """The next batch of questions of a task; None when it has ended."""
         try:
@@ -194,11 +200,42 @@ class Asking:
         found = np.zeros((self.n, self.n))
         pairs = [(x, y, ()) for x in range(self.n) for y in range(x + 1, self.n)]
         if pairs and isinstance(self.tester.test, IndependenceTest):
-            answers = self.tester.ask(pairs)
-            df = np.maximum(np.nan_to_num(answers.df), 1.0)
             x, y = np.array([pair[:2] for pair in pairs]).T
-            found[x, y] = found[y, x] = (answers.statistic - df) / np.sqrt(2 * df)
+            found[x, y] = found[y, x] = excess(self.tester.ask(pairs))
         return found
+
+    def affinities_of(self, target: int) -> Floats:
+        """The same, of one variable with all others; for two of these, the smaller of theirs."""
+        found = np.zeros((self.n, self.n))
+        others = [v for v in range(self.n) if v != target]
+        if others and isinstance(self.tester.test, IndependenceTest):
+            own = excess(self.tester.ask([question(target, v, ()) for v in others]))
+            found[target, others] = found[others, target] = own
+            found[np.ix_(others, others)] = np.minimum(own[:, None], own)
+        return found
+
+
+def excess(answers: Answers) -> Floats:
+    """By how many standard deviations a statistic is above what is expected under independence; 0 without one."""
+    df = np.maximum(np.nan_to_num(answers.df), 1.0)
+    return np.nan_to_num((answers.statistic - df) / np.sqrt(2 * df), posinf=np.inf, neginf=-np.inf)
+
+
+def strongest(answers: Answers) -> int:
+    """The first of the smallest p-values; of those that are too small for a float, by their logarithm.
+
+    For large s the tail of a chi-squared distribution with d degrees of freedom is about
+    exp(-s / 2) (s / 2)^(d / 2 - 1) / Gamma(d / 2).
+    """
+    p = answers.p_value
+    tied = np.flatnonzero(p == p.min())
+    if len(tied) == 1 or p.min() > 0:
+        return int(tied[0])
+    from scipy.special import gammaln
+
+    half = np.maximum(np.nan_to_num(answers.statistic[tied]), 1e-300) / 2
+    shape = np.where(answers.df[tied] > 0, answers.df[tied], 2.0) / 2
+    return int(tied[np.argmin(-half + (shape - 1) * np.log(half) - gammaln(shape))])
 
 
 def refuse_for_tests(space: Space, search: str) -> None:

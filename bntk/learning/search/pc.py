@@ -133,7 +133,7 @@ def _separate(
     """The first set of so many neighbours of x, or of y, that separates them."""
     for batch in in_batches(_sets_between(adjacent, affinity, x, y, level)):
         answers = yield [question(x, y, given) for given in batch]
-        for given, p in zip(batch, answers.tolist()):
+        for given, p in zip(batch, answers.p_value.tolist()):
             if p > asking.alpha:
                 return given, p
     return None
@@ -168,5 +168,5 @@ def all_separators(
     }
     for batch in in_batches(sorted(sets, key=lambda given: (len(given), given)), 256):
         answers = yield [question(x, y, given) for given in batch]
-        found += [(given, p) for given, p in zip(batch, answers.tolist()) if p > asking.alpha]
+        found += [(given, p) for given, p in zip(batch, answers.p_value.tolist()) if p > asking.alpha]
     return found
