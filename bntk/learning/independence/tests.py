@@ -137,7 +137,7 @@ class Answers(NamedTuple):
     p_value: Floats
 
 
-class Tester:
+class IndependenceTester:
     """Tests of independence on the rows of a counter, in batches, each made once.
 
     Parameters
@@ -155,7 +155,7 @@ class Tester:
     >>> import bntk
     >>> from bntk.learning.counts import as_counter
     >>> rows = bntk.datasets.asia().sample(1000, seed=0)
-    >>> tester = Tester(as_counter(rows), "mi")
+    >>> tester = IndependenceTester(as_counter(rows), "mi")
     >>> answers = tester.ask([(1, 3, ()), (0, 1, (3,))])
     >>> answers.df
     array([1., 2.])
@@ -205,7 +205,8 @@ class Tester:
         marginal = [question for question in questions if not question[2]]
         if 4 * len(marginal) > len(self.cards) * (len(self.cards) - 1) and sum(self.cards) ** 2 < 2 * _BATCH_ENTRIES:
             self.counter.pairs()  # which are counted faster all at once, and remembered
-        dense, sparse = [], []
+        dense: list[Question] = []
+        sparse: list[Question] = []
         for question in questions:
             (dense if self._size(question) <= self._limit else sparse).append(question)
         for batch in self._batches(dense):

@@ -109,8 +109,8 @@ class GS(BlanketSearch):
     Examples
     --------
     >>> import bntk
-    >>> GS().markov_blanket(bntk.datasets.asia().sample(5000, seed=1), "either")
-    ('tub', 'lung', 'bronc', 'xray', 'dysp')
+    >>> GS().markov_blanket(bntk.datasets.asia().sample(5000, seed=1), "bronc")
+    ('smoke', 'either', 'dysp')
     """
 
     name = "gs"
@@ -157,8 +157,8 @@ class IAMB(BlanketSearch):
     Examples
     --------
     >>> import bntk
-    >>> IAMB(form="inter").markov_blanket(bntk.datasets.asia().sample(5000, seed=1), "either")
-    ('tub', 'lung', 'bronc', 'xray', 'dysp')
+    >>> IAMB(form="inter").markov_blanket(bntk.datasets.asia().sample(5000, seed=1), "bronc")
+    ('smoke', 'either', 'dysp')
     """
 
     name = "iamb"

@@ -16,7 +16,7 @@ from bntk._progress import progress_bar
 from bntk.errors import CycleError, SpaceError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
-from bntk.learning.independence.tests import Answers, IndependenceTest, Oracle, Question, Tester, as_test
+from bntk.learning.independence.tests import Answers, IndependenceTest, IndependenceTester, Oracle, Question, as_test
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import Search, SearchResult
 from bntk.learning.search.orienting import Collider, Triple, orient, unshielded_triples, warn_of_conflicts
@@ -70,7 +70,7 @@ class SearchByTests(Search):
         test = as_test(self.test)
         if isinstance(test, IndependenceTest) and test.form.sequential:
             test = replace(test, alpha=self.alpha)
-        return Asking(Tester(evaluator.counter, test), space, self.alpha, self.max_given, progress)  # type: ignore[attr-defined]
+        return Asking(IndependenceTester(evaluator.counter, test), space, self.alpha, self.max_given, progress)  # type: ignore[attr-defined]
 
     def _directed(
         self, asking: Asking, skeleton: Sequence[set[int]], evaluator: Evaluator, began: float,
@@ -115,7 +115,7 @@ class Asking:
         For pairs (the smaller first) that were separated, by what and with which p-value.
     """
 
-    tester: Tester
+    tester: IndependenceTester
     space: Space
     alpha: float
     max_given: int | None
@@ -289,4 +289,3 @@ def symmetric(rows: Sequence[Collection[int]], either: bool = False) -> list[set
 def names_of(space: Space, positions: Iterable[int]) -> tuple[str, ...]:
     """The names at some positions, in the order of the nodes."""
     return tuple(space.nodes[v] for v in sorted(positions))
-

@@ -60,10 +60,10 @@ class Operator(NamedTuple):
 class GES(Search):
     """Greedy equivalence search: inserts edges while the score rises, then deletes, then turns; until nothing gains.
 
-    Each step goes from one equivalence class to a neighbouring one (Chickering 2002; turning: Hauser and Buhlmann 2012).
-    With a consistent score and enough rows, inserting and deleting alone find the class of the true structure. For scores
-    that are equal for Markov-equivalent structures, as BDeu and BIC. Constraints are kept: a class is taken only when a
-    DAG of it is legal, and that DAG is the result.
+    Each step goes from one equivalence class to a neighbouring one (Chickering 2002; turning: Hauser and Buhlmann
+    2012). With a consistent score and enough rows, inserting and deleting alone find the class of the true structure.
+    For scores that are equal for Markov-equivalent structures, as BDeu and BIC. Constraints are kept: a class is taken
+    only when a DAG of it is legal, and that DAG is the result.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class _Walk:
         self.adjacent = [p | c | b for p, c, b in zip(self.parents, self.children, self.neighbors)]
 
     def step(self, operators: Callable[[int], list[Operator]]) -> bool:
-        """Carry out the valid operator that gains most, of equal ones the first by x, y and clique; False without one."""
+        """Carry out the valid operator that gains most, of equal ones the first by x and y; False without one."""
         slack = self.slack
         found = [each for y in range(self.n) for each in operators(y) if each.gain > slack]
         found.sort(key=lambda o: (-round(o.gain / slack), o.x, o.y, len(o.clique), sorted(o.clique)))

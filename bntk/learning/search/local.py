@@ -8,7 +8,7 @@ from bntk import _checking
 from bntk.data.numbers import Reading
 from bntk.errors import UnknownNameError, did_you_mean
 from bntk.learning.counts import Counter, as_counter
-from bntk.learning.independence.tests import Tester, as_test
+from bntk.learning.independence.tests import IndependenceTester, as_test
 from bntk.learning.search.by_tests import Asking, SearchByTests
 from bntk.learning.space import named as spaces
 
@@ -22,7 +22,9 @@ def asking_about(search: SearchByTests, data: Any, target: str, options: Mapping
     """What a search asks of some data, and the position of a variable in it."""
     for name in options:
         if name not in _OPTIONS:
-            raise TypeError(f"there is no option {name!r}{did_you_mean(name, _OPTIONS)}; there are {', '.join(_OPTIONS)}")
+            raise TypeError(
+                f"there is no option {name!r}{did_you_mean(name, _OPTIONS)}; there are {', '.join(_OPTIONS)}"
+            )
     rest = dict(options)
     reading = Reading(**{name: rest.pop(name) for name in ("numeric", "n_bins", "identifiers") if name in rest})
     counter = data if isinstance(data, Counter) else as_counter(data, require_rows=True, reading=reading, **rest)
@@ -33,5 +35,5 @@ def asking_about(search: SearchByTests, data: Any, target: str, options: Mapping
             f"there are {', '.join(counter.names[:20])}"
         )
     space = spaces.dag(counter.names)
-    asking = Asking(Tester(counter, as_test(search.test)), space, search.alpha, search.max_given, False)
+    asking = Asking(IndependenceTester(counter, as_test(search.test)), space, search.alpha, search.max_given, False)
     return asking, counter.names.index(target)

@@ -107,9 +107,7 @@ class _Draft:
         allowed: NDArray[np.bool_],
     ) -> None:  # fmt: skip
         self.names, self.adjacent, self.unclear = names, adjacent, frozenset(unclear)
-        self.known = {
-            (a, b) for a, row in enumerate(adjacent) for b in row if allowed[a, b] and not allowed[b, a]
-        }
+        self.known = {(a, b) for a, row in enumerate(adjacent) for b in row if allowed[a, b] and not allowed[b, a]}
 
     def by_knowledge(self) -> set[Triple]:
         """The v-structures that the knowledge alone makes."""
@@ -224,7 +222,7 @@ def relaxed_extension(pdag: PDAG) -> DAG:
         for other in around:
             for rows in (adjacent, children, neighbors):
                 rows[other].discard(node)
-        for other in around | {far for other in around for far in adjacent[other]}:
+        for other in around.union(*(adjacent[near] for near in around)):
             if other not in gone and not children[other]:
                 heapq.heappush(waiting, (price(other), -other))
     return DAG._trusted(pdag.nodes, sorted_rows(parents))

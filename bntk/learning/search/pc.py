@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 class PC(SearchByTests):
     """PC: arcs between variables that no set of neighbours separates, directed by v-structures and Meek's rules.
 
-    The stable form (Colombo and Maathuis 2014): neighbours are taken as they are at the beginning of each level, so that
-    the skeleton does not depend on the order of the columns. Separating sets are looked for among the neighbours that
-    depend most on both variables first, so that they do not depend on it either but for ties. For any score, which only
-    says what the structure found is worth.
+    The stable form (Colombo and Maathuis 2014): neighbours are taken as they are at the beginning of each level, so
+    that the skeleton does not depend on the order of the columns. Separating sets are looked for among the neighbours
+    that depend most on both variables first, so that they do not depend on it either but for ties. For any score, which
+    only says what the structure found is worth.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ class PC(SearchByTests):
     max_given : int, optional
         The largest number of variables given.
     colliders : {"standard", "conservative", "majority"}
-        When the middle of a - c - b, with a and b not adjacent, is a collider: ``"standard"``, when it is not in the set
-        that separated them; ``"conservative"``, when it is in none of the sets of neighbours that separate them, and no
-        collider when it is in all of them; ``"majority"``, when it is in less than half of these, and none when it is
-        in more. Other triples are unclear, and no rule is applied to them.
+        When the middle of a - c - b, with a and b not adjacent, is a collider: ``"standard"``, when it is not in the
+        set that separated them; ``"conservative"``, when it is in none of the sets of neighbours that separate them,
+        and no collider when it is in all of them; ``"majority"``, when it is in less than half of these, and none when
+        it is in more. Other triples are unclear, and no rule is applied to them.
 
     Examples
     --------
@@ -85,9 +85,7 @@ class PC(SearchByTests):
         colliders, unclear = self._by_all_sets(asking, skeleton, level)
         return self._directed(asking, skeleton, evaluator, began, colliders, unclear)
 
-    def _by_all_sets(
-        self, asking: Asking, skeleton: list[set[int]], level: int
-    ) -> tuple[list[Collider], list[Triple]]:
+    def _by_all_sets(self, asking: Asking, skeleton: list[set[int]], level: int) -> tuple[list[Collider], list[Triple]]:
         """The colliders by all separating sets of neighbours with up to ``level`` members, and the unclear triples."""
         triples = [(a, c, b) for a, c, b in unshielded_triples(skeleton) if (a, b) in asking.separators]
         pairs = list(dict.fromkeys((a, b) for a, _, b in triples))
@@ -119,7 +117,9 @@ def find_skeleton(asking: Asking) -> tuple[list[set[int]], int]:
         if not pairs or (asking.max_given is not None and level > asking.max_given):
             return adjacent, max(level - 1, 0)
         before = [set(row) for row in adjacent]
-        for (x, y), found in zip(pairs, asking.together(_separate(asking, before, affinity, *xy, level) for xy in pairs)):
+        for (x, y), found in zip(
+            pairs, asking.together(_separate(asking, before, affinity, *xy, level) for xy in pairs)
+        ):
             if found is not None:
                 asking.separate(x, y, *found)
                 adjacent[x].discard(y)
