@@ -232,12 +232,7 @@ def meek(pdag: PDAG) -> PDAG:
     >>> print(meek(PDAG(["A", "B", "C"], [("A", "B")], [("B", "C")])))
     A -> B; B -> C
     """
-    return closed_under_rules(instance("pdag", pdag, PDAG, error=GraphError))
-
-
-def closed_under_rules(pdag: PDAG, unclear: Collection[tuple[int, int, int]] = ()) -> PDAG:
-    """:func:`meek`, but for triples that may be v-structures, as :class:`_Marks` says."""
-    marks = _Marks(pdag, unclear)
+    marks = _Marks(instance("pdag", pdag, PDAG, error=GraphError))
     waiting = [(a, b) for a, row in enumerate(pdag.neighbor_indices) for b in row if a < b]
     while waiting:
         a, b = waiting.pop()
@@ -248,9 +243,25 @@ def closed_under_rules(pdag: PDAG, unclear: Collection[tuple[int, int, int]] = (
                 marks.direct(tail, head)
                 waiting.extend(marks.touched(tail, head))
                 break
-    closed = PDAG._trusted(pdag.nodes, sorted_rows(marks.parents), sorted_rows(marks.neighbors))
-    closed._arcs._refuse_cycle()
-    return closed
+    return marks.closed(pdag)
+
+
+def meek_in_rounds(pdag: PDAG, unclear: Collection[tuple[int, int, int]] = ()) -> PDAG:
+    """:func:`meek` for graphs that may contradict themselves: what the rules direct both ways stays an edge.
+
+    The rules are applied to all edges at once, again and again, so that the order of the nodes does not matter.
+    ``unclear`` as for :class:`_Marks`.
+    """
+    marks = _Marks(pdag, unclear)
+    edges = [(a, b) for a, row in enumerate(pdag.neighbor_indices) for b in row if a < b]
+    while True:
+        found = [(marks.must_point(a, b), marks.must_point(b, a)) for a, b in edges]
+        if not any(one != other for one, other in found):
+            return marks.closed(pdag)
+        for (a, b), (one, other) in zip(edges, found, strict=True):
+            if one != other:
+                marks.direct(*((a, b) if one else (b, a)))
+        edges = [edge for edge, (one, other) in zip(edges, found, strict=True) if one == other]
 
 
 class _Marks:
@@ -284,6 +295,12 @@ class _Marks:
 
     def _is_unclear(self, one: int, middle: int, other: int) -> bool:
         return bool(self.unclear) and (min(one, other), middle, max(one, other)) in self.unclear
+
+    def closed(self, pdag: PDAG) -> PDAG:
+        """The graph that the rules have led to; refused when it has a cycle."""
+        closed = PDAG._trusted(pdag.nodes, sorted_rows(self.parents), sorted_rows(self.neighbors))
+        closed._arcs._refuse_cycle()
+        return closed
 
     def direct(self, tail: int, head: int) -> None:
         self.neighbors[tail].discard(head)

@@ -143,7 +143,7 @@ def independence(
     if in_memory:
         _refuse_unknown(wanted, data.names)
     counter = as_counter(
-        data, variables=variables, weights=weights, only=None if in_memory or variables is not None else wanted,
+        data, variables=variables, weights=weights, only=None if in_memory or variables is not None else sorted(wanted),
         require_rows=True, reading=reading,
     )  # fmt: skip
     _refuse_unknown(wanted, counter.names)

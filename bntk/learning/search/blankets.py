@@ -38,6 +38,7 @@ from bntk.learning.search.by_tests import (
     in_batches,
     names_of,
     question,
+    smaller_first,
     strongest,
     symmetric,
 )
@@ -254,7 +255,7 @@ def neighbors_within(asking: Asking, blankets: list[set[int]], affinity: Floats)
         for y in range(x + 1, asking.n):
             if y in required[x]:
                 continue
-            pools = sorted((blankets[x] - {y}, blankets[y] - {x}), key=len)
+            pools = smaller_first(blankets[x] - {y}, blankets[y] - {x}, np.minimum(affinity[x], affinity[y]))
             if y not in blankets[x]:
                 apart.append(question(x, y, pools[0]))
             elif y in possible[x]:

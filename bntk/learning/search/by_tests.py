@@ -142,8 +142,10 @@ class Asking:
         return size if self.max_given is None else min(size, self.max_given)
 
     def separate(self, x: int, y: int, given: Iterable[int], p: float) -> None:
-        """Note that two variables are independent given others."""
-        self.separators[min(x, y), max(x, y)] = tuple(sorted(given)), float(p)
+        """Note that two variables are independent given others; of several such sets, that of the largest p-value."""
+        pair = min(x, y), max(x, y)
+        if pair not in self.separators or self.separators[pair][1] < p:
+            self.separators[pair] = tuple(sorted(given)), float(p)
 
     def p_value(self, x: int, y: int, given: Iterable[int]) -> float:
         """A single answer."""
@@ -284,6 +286,11 @@ def symmetric(rows: Sequence[Collection[int]], either: bool = False) -> list[set
     if either:
         return [{b for b in range(len(sets)) if b in sets[a] or a in sets[b]} for a in range(len(sets))]
     return [{b for b in row if a in sets[b]} for a, row in enumerate(sets)]
+
+
+def smaller_first(one: set[int], other: set[int], shared: Floats) -> list[set[int]]:
+    """Two sets, the smaller one first; of two that are as large, the one that depends more on both variables."""
+    return sorted((one, other), key=lambda pool: (len(pool), sorted(-shared[v] for v in pool), sorted(pool)))
 
 
 def names_of(space: Space, positions: Iterable[int]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from bntk._warnings import warn
 from bntk.errors import CycleError, GraphError, StructureWarning
 from bntk.graph.dag import DAG
-from bntk.graph.equivalence import PDAG, _v_structures, closed_under_rules, consistent_extension
+from bntk.graph.equivalence import PDAG, _v_structures, consistent_extension, meek_in_rounds
 from bntk.graph.undirected import sorted_rows
 
 #: A triple a - child - b, in positions, a before b.
@@ -83,18 +83,17 @@ def orient(
     draft = _Draft(names, adjacent, unclear, allowed)
     ordered = sorted(colliders, key=lambda c: (-c.certainty, c.child, c.a, c.b))
     kept, dropped = draft.compatible(ordered)
-    pdag = draft.pdag(kept)
-    dag = None if pdag is None else draft.extension(pdag)
-    if dag is None and draft.fits([]):
+    dag = draft.extension(kept)
+    if dag is None and draft.extension([]) is not None:
         kept, more = draft.largest_that_fits(kept)
         dropped += more
-        pdag = draft.pdag(kept)
-        dag = None if pdag is None else draft.extension(pdag)
+        dag = draft.extension(kept)
+    pdag = draft.pdag(kept)
     if pdag is None:  # the rules close a cycle
         pdag = draft.marked(kept)
     if dag is None:
         dag = relaxed_extension(pdag)
-    known = {c.triple for c in kept} | set(unclear) | draft.by_knowledge()
+    known = draft.v_structures(kept)
     added = [triple for triple in _v_structures(dag) if triple not in known]
     return Oriented(pdag, dag, [c.triple for c in dropped], added)
 
@@ -150,36 +149,47 @@ class _Draft:
     def pdag(self, colliders: Sequence[Collider]) -> PDAG | None:
         """The same, closed under the rules; None when these close a cycle."""
         try:
-            return closed_under_rules(self.marked(colliders), self.unclear)
+            return meek_in_rounds(self.marked(colliders), self.unclear)
         except CycleError:
             return None
 
-    def extension(self, pdag: PDAG) -> DAG | None:
-        """A DAG with the arcs and the v-structures of the PDAG; None when there is none."""
-        try:
-            return consistent_extension(pdag)
-        except GraphError:
-            if not self.unclear:
-                return None
-        found = relaxed_extension(pdag)  # triples that are unclear may be v-structures
-        own = set(_v_structures(DAG._trusted(pdag.nodes, pdag.parent_indices)))
-        return found if set(_v_structures(found)) <= own | self.unclear else None
+    def v_structures(self, colliders: Sequence[Collider]) -> set[Triple]:
+        """The v-structures that a DAG with these colliders may have."""
+        return {c.triple for c in colliders} | self.unclear | self.by_knowledge()
 
-    def fits(self, colliders: Sequence[Collider]) -> bool:
-        """Whether a DAG has these colliders and no others."""
+    def extension(self, colliders: Sequence[Collider]) -> DAG | None:
+        """A DAG with these colliders and no others, but for unclear triples; None when none is found."""
         pdag = self.pdag(colliders)
-        return pdag is not None and self.extension(pdag) is not None
+        if pdag is None:
+            return None
+        allowed = self.v_structures(colliders)
+        try:
+            found = consistent_extension(pdag)
+        except GraphError:
+            # Whether unclear triples could be v-structures such that all fits is hard to say: what is directed must fit.
+            directed = _v_structures_among(pdag)
+            return relaxed_extension(pdag) if self.unclear and allowed.issuperset(directed) else None
+        return found if allowed.issuperset(_v_structures(found)) else None
 
     def largest_that_fits(self, colliders: Sequence[Collider]) -> tuple[list[Collider], list[Collider]]:
         """The colliders without those from which on, one after the other, nothing fits; and these."""
         left, dropped = list(colliders), []
-        while not self.fits(left):
+        while self.extension(left) is None:
             low, high = 0, len(left)  # the first ``low`` fit, the first ``high`` do not
             while high - low > 1:
                 middle = (low + high) // 2
-                low, high = (middle, high) if self.fits(left[:middle]) else (low, middle)
+                low, high = (middle, high) if self.extension(left[:middle]) is not None else (low, middle)
             dropped.append(left.pop(high - 1))
         return left, dropped
+
+
+def _v_structures_among(pdag: PDAG) -> Iterator[Triple]:
+    """The v-structures of the arcs of a PDAG."""
+    adjacent = pdag.skeleton().neighbor_indices
+    for child, parents in enumerate(pdag.parent_indices):
+        for a, b in combinations(parents, 2):
+            if b not in adjacent[a]:
+                yield a, child, b
 
 
 def _reaches(below: dict[int, set[int]], start: int, goal: int) -> bool:

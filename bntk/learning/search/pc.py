@@ -24,7 +24,7 @@ from bntk import _checking
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import SearchResult
-from bntk.learning.search.by_tests import Asking, Floats, SearchByTests, Task, in_batches, question
+from bntk.learning.search.by_tests import Asking, Floats, SearchByTests, Task, in_batches, question, smaller_first
 from bntk.learning.search.orienting import Collider, Triple, unshielded_triples
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _sets_between(
         yield ()
         return
     shared = np.minimum(affinity[x], affinity[y])
-    first, second = sorted((adjacent[x] - {y}, adjacent[y] - {x}), key=len)
+    first, second = smaller_first(adjacent[x] - {y}, adjacent[y] - {x}, shared)
     for pool, earlier in ((first, frozenset[int]()), (second, frozenset(first))):
         ranked = sorted(pool, key=lambda v: (-shared[v], v))
         for given in combinations(ranked, level):
