@@ -121,6 +121,7 @@ class Asking:
     max_given: int | None
     progress: bool
     separators: dict[Pair, tuple[tuple[int, ...], float]] = field(default_factory=dict)
+    _affinities: Floats | None = None
 
     @property
     def n(self) -> int:
@@ -184,13 +185,18 @@ class Asking:
             del running[place]
             return None
 
+    def collider(self, a: int, child: int, b: int, p: float) -> Collider:
+        """A collider of two variables that are independent with a p-value."""
+        affinity = self.affinities()
+        return Collider(a, child, b, p, float(min(affinity[a, child], affinity[child, b])))
+
     def colliders(self, skeleton: Sequence[set[int]]) -> list[Collider]:
         """The common neighbours of separated variables that are not in the separating set."""
         found = []
         for a, child, b in unshielded_triples(skeleton):
             given, p = self.separators.get((a, b), (None, math.nan))
             if given is not None and child not in given:
-                found.append(Collider(a, child, b, p))
+                found.append(self.collider(a, child, b, p))
         return found
 
     def affinities(self) -> Floats:
@@ -199,11 +205,14 @@ class Asking:
         G2 and X2 are compared with what is expected under independence, so that variables with many states have no
         advantage. All are 0 where a function stands for the test.
         """
+        if self._affinities is not None:
+            return self._affinities
         found = np.zeros((self.n, self.n))
         pairs = [(x, y, ()) for x in range(self.n) for y in range(x + 1, self.n)]
         if pairs and isinstance(self.tester.test, IndependenceTest):
             x, y = np.array([pair[:2] for pair in pairs]).T
             found[x, y] = found[y, x] = excess(self.tester.ask(pairs))
+        self._affinities = found
         return found
 
     def affinities_of(self, target: int) -> Floats:

@@ -33,12 +33,16 @@ Triple = tuple[int, int, int]
 
 
 class Collider(NamedTuple):
-    """The triple a -> child <- b, and how sure it is: larger is surer."""
+    """The triple a -> child <- b, and how sure it is: larger is surer.
+
+    The p-value of a and b being independent; where it is the same, how strongly both depend on the child.
+    """
 
     a: int
     child: int
     b: int
     certainty: float
+    strength: float
 
     @property
     def triple(self) -> Triple:
@@ -81,7 +85,7 @@ def orient(
     A skeleton that no such DAG fits, even without colliders, keeps all, and its DAG has v-structures of its own.
     """
     draft = _Draft(names, adjacent, unclear, allowed)
-    ordered = sorted(colliders, key=lambda c: (-c.certainty, c.child, c.a, c.b))
+    ordered = sorted(colliders, key=lambda c: (-c.certainty, -c.strength, c.child, c.a, c.b))
     kept, dropped = draft.compatible(ordered)
     dag = draft.extension(kept)
     if dag is None and draft.extension([]) is not None:
@@ -166,7 +170,7 @@ class _Draft:
         try:
             found = consistent_extension(pdag)
         except GraphError:
-            # Whether unclear triples could be v-structures such that all fits is hard to say: what is directed must fit.
+            # Whether unclear triples could be v-structures such that all fits is hard to say; what is directed must.
             directed = _v_structures_among(pdag)
             return relaxed_extension(pdag) if self.unclear and allowed.issuperset(directed) else None
         return found if allowed.issuperset(_v_structures(found)) else None

@@ -96,7 +96,8 @@ class PC(SearchByTests):
             share = sum(c in given for given, _ in sets) / len(sets) if sets else 0.5
             limit = 0.0 if self.colliders == "conservative" else 0.5
             if share == 0.0 or share < limit:
-                colliders.append(Collider(a, c, b, max(p for given, p in sets if c not in given)))
+                certainty = max(p for given, p in sets if c not in given)
+                colliders.append(asking.collider(a, c, b, certainty))
             elif share <= limit or (self.colliders == "conservative" and share < 1.0) or not sets:
                 unclear.append((a, c, b))
         return colliders, unclear
