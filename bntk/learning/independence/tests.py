@@ -125,7 +125,7 @@ class IndependenceTest:
 def as_test(test: Any) -> IndependenceTest | Oracle:
     """A test by name, with its options, or a function that answers in its place."""
     if isinstance(test, IndependenceTest) or (callable(test) and not isinstance(test, type)):
-        return test  # type: ignore[no-any-return]
+        return test
     return IndependenceTest(name=test)
 
 
@@ -278,7 +278,7 @@ class IndependenceTester:
                 df = (rx - 1) * (ry - 1) * q
             p = upper_tail(found, df)
         for question, *answer in zip(batch, found.tolist(), df.tolist(), p.tolist(), strict=True):
-            self._known[question] = tuple(answer)  # type: ignore[assignment]
+            self._known[question] = tuple(answer)
 
     def _permute(
         self, batch: list[Question], flat: NDArray[Any], offsets: NDArray[Any], m: Any, rx: Any, ry: Any, found: Floats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,7 @@ from bntk._progress import progress_bar
 from bntk.errors import CycleError, SpaceError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
-from bntk.learning.independence.tests import Answers, IndependenceTest, IndependenceTester, Oracle, Question, as_test
+from bntk.learning.independence.tests import Answers, IndependenceTest, IndependenceTester, Question, as_test
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import Search, SearchResult
 from bntk.learning.search.orienting import Collider, Triple, orient, unshielded_triples, warn_of_conflicts
@@ -51,7 +51,7 @@ class SearchByTests(Search):
         The largest number of variables given.
     """
 
-    test: str | IndependenceTest | Oracle = "mi"
+    test: str | IndependenceTest | Callable[..., float] = "mi"
     alpha: float = 0.05
     max_given: int | None = None
 
