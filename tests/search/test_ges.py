@@ -62,6 +62,15 @@ def test_the_order_of_the_columns_does_not_matter():
     assert other.dag.shd(first.dag.reorder(other.dag.nodes)) == 0
 
 
+@pytest.mark.filterwarnings("ignore::bntk.errors.MissingValuesWarning")
+@pytest.mark.parametrize("seed", range(5))
+def test_it_ends_where_missing_values_tell_members_of_a_class_apart(seed):
+    rows = bntk.datasets.random_network(6, max_parents=2, seed=seed).sample(300, seed=seed)
+    found = bntk.learn_structure(bntk.datasets.with_missing(rows, 0.2, seed=seed), "bdeu", search="ges")
+    assert found.trace_frame()["score"].is_monotonic_increasing
+    assert found.score == pytest.approx(found.trace[-1].score)
+
+
 def test_limits_on_parents_are_kept():
     rows = bntk.datasets.asia().sample(2000, seed=1)
     space = bntk.Space(rows.names, max_parents=1)

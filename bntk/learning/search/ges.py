@@ -190,8 +190,11 @@ class _Walk:
             legal = self._legal(after, pdag)
             if legal is None:
                 continue
+            score = float(self.evaluator.locals(enumerate(legal.parent_indices)).sum())
+            if score <= self.score + slack / 2:  # with missing values, when members of a class differ in their score
+                continue
             self._hold(legal, pdag)
-            self.score += operator.gain
+            self.score = score
             self.trace.append(
                 Step(operator.describe(self.space.nodes), float(self.score), time.perf_counter() - self.began)
             )
