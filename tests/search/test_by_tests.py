@@ -222,6 +222,14 @@ def test_the_largest_set_that_is_given_can_be_limited():
             assert all(len(given) <= 1 for given in found.separating_sets.values())
 
 
+def test_missing_values_are_left_out_per_test_and_mislead_no_score():
+    rows = bntk.datasets.with_missing(bntk.datasets.sprinkler().sample(3000, seed=1), 0.1, seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = bntk.learn_structure(rows, search=search.PC(alpha=0.01))
+    assert found.pdag.skeleton() == bntk.datasets.sprinkler().dag.cpdag().skeleton()
+
+
 def test_wrong_options_are_named():
     with pytest.raises(ArgumentError, match="colliders must be"):
         search.PC(colliders="strict")

@@ -119,6 +119,8 @@ class Search(ABC):
     #: How users name it; a search without a name is given as an object.
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
+    #: Whether the score decides what is found; of a search by tests, it only says what that is worth.
+    uses_score: ClassVar[bool] = True
 
     @abstractmethod
     def run(

@@ -51,6 +51,7 @@ class SearchByTests(Search):
         The largest number of variables given.
     """
 
+    uses_score = False
     test: str | IndependenceTest | Callable[..., float] = "mi"
     alpha: float = 0.05
     max_given: int | None = None

@@ -132,6 +132,7 @@ class MMHC(SearchByTests):
     """
 
     name = "mmhc"
+    uses_score = True
     climb: Search = field(default_factory=HillClimbing)
 
     def __post_init__(self) -> None:
