@@ -27,6 +27,10 @@ _LAZY = {
     "structural_em": "bntk.learning.structural_em:structural_em",
     "learn": "bntk.learning.learn:learn",
     "learn_structure": "bntk.learning.learn:learn_structure",
+    "independence": "bntk.learning.independence:independence",
+    "IndependenceTest": "bntk.learning.independence:IndependenceTest",
+    "MarkovBlanketSelector": "bntk.classifiers.selection:MarkovBlanketSelector",
+    "compare_structures": "bntk.inference.divergence:compare_structures",
     "bootstrap_strengths": "bntk.learning.search.bootstrap:bootstrap_strengths",
     "load": "bntk.io:load",
     "n_threads": "bntk._threads:n_threads",
@@ -82,6 +86,7 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk.classifiers.multidim.networks import MDBNC as MDBNC
     from bntk.classifiers.naive import NaiveBayes as NaiveBayes
     from bntk.classifiers.rmcv import RMCV as RMCV
+    from bntk.classifiers.selection import MarkovBlanketSelector as MarkovBlanketSelector
     from bntk.classifiers.seminaive import SemiNaiveBayes as SemiNaiveBayes
     from bntk.classifiers.stan import STAN as STAN
     from bntk.classifiers.stan import STAND as STAND
@@ -96,11 +101,14 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk.data.table import Table as Table
     from bntk.data.variable import Variable as Variable
     from bntk.graph.dag import DAG as DAG
+    from bntk.inference.divergence import compare_structures as compare_structures
     from bntk.io import load as load
     from bntk.learning import priors as priors
     from bntk.learning import scores as scores
     from bntk.learning import search as search
     from bntk.learning.em import fit_em as fit_em
+    from bntk.learning.independence import IndependenceTest as IndependenceTest
+    from bntk.learning.independence import independence as independence
     from bntk.learning.learn import learn as learn
     from bntk.learning.learn import learn_structure as learn_structure
     from bntk.learning.parameters import fit as fit

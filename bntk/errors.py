@@ -27,6 +27,7 @@ __all__ = [
     "NormalisationWarning",
     "ParseError",
     "SpaceError",
+    "StructureWarning",
     "TooLargeError",
     "UnknownNameError",
     "UnseenStateWarning",
@@ -174,6 +175,10 @@ class InterruptedWarning(BntkWarning):
 
 class NormalisationWarning(BntkWarning):
     """Probabilities that did not sum to one, but nearly, were normalised."""
+
+
+class StructureWarning(BntkWarning):
+    """Tests of independence contradict each other, so that no structure agrees with all of them."""
 
 
 class WeakClassifierWarning(BntkWarning):

@@ -97,6 +97,7 @@ def _of_learning() -> Iterator[Callable[[], Any]]:
     holes = bntk.datasets.with_missing(rows, 0.1)
     for name in search.NAMES:
         yield partial(_if_possible, bntk.learn, rows, search=name)
+    yield lambda: bntk.independence(rows, "lung", "bronc", test="mc-mi")
     for score in ("ll", "aic", "bic", "bdeu", "bds", "k2", "fnml", "qnml"):
         yield partial(_if_possible, bntk.learn, rows, score)
     yield lambda: bntk.learn(holes, "bic")

@@ -71,6 +71,8 @@ def _data(folder: Path) -> Iterator[Door]:
     arff.write_text("@relation r\n@attribute a {x,y}\n@attribute b {0,1}\n@data\nx,1\ny,0\n")
     yield door("read_multilabel", bntk.read_multilabel, None, arff=arff, n_labels=1)
     discretizer = functools.partial(_fitted, bntk.Discretizer, pd.DataFrame({"u": [1.0, 2.0, 3.0, 4.0]}), None)
+    selector = functools.partial(_fitted, bntk.MarkovBlanketSelector, FRAME.drop(columns="rain"), FRAME["rain"])
+    yield door("MarkovBlanketSelector", selector, bntk.MarkovBlanketSelector)
     yield door("Discretizer", discretizer, bntk.Discretizer, method="frequency", columns=["u"])
     yield door("set_threads", _set_threads, bntk.set_threads, n=None)
 
@@ -332,7 +334,22 @@ def _learning(folder: Path) -> Iterator[Door]:
         learn_structure={"data": ROWS, "weights": weights, "variables": variables},
         bootstrap_strengths={"data": ROWS, "n": 2, "variables": variables},
         score={"dag": NETWORK.dag, "data": ROWS},
+        independence={
+            "data": ROWS,
+            "x": "rain",
+            "y": "wet",
+            "given": ["cloudy"],
+            "test": "mc-mi",
+            "n_permutations": 20,
+            "weights": None,
+            "variables": variables,
+        },
+        IndependenceTest={},
+        compare_structures={"learned": NETWORK, "reference": NETWORK.dag},
     )
+    blankets = search.IAMB()
+    yield from methods("search.IAMB", blankets, markov_blanket={"data": ROWS, "target": "rain"})
+    yield from methods("search.MMPC", search.MMPC(), neighbors={"data": ROWS, "target": "rain"})
     yield from methods(
         "scores",
         scores,

@@ -3,6 +3,7 @@
 from bntk.graph.dag import DAG
 from bntk.graph.equivalence import (
     PDAG,
+    Agreement,
     ArcComparison,
     compare,
     consistent_extension,
@@ -33,6 +34,7 @@ from bntk.graph.undirected import UndirectedGraph
 __all__ = [
     "DAG",
     "PDAG",
+    "Agreement",
     "ArcComparison",
     "CliqueTree",
     "UndirectedGraph",

@@ -380,12 +380,12 @@ class DAG(NamedNodes):
 
         return shd(self, other)
 
-    def compare(self, reference: DAG) -> ArcComparison:
-        """The arcs of this DAG against those of a reference: correct, added, missing, reversed.
+    def compare(self, reference: DAG | PDAG) -> ArcComparison:
+        """This DAG against a reference: arcs, skeleton, v-structures, distance. See :func:`bntk.compare_structures`.
 
         Parameters
         ----------
-        reference : DAG
+        reference : DAG or PDAG
             A graph on the same nodes, in any order, such as the true one.
         """
         from bntk.graph.equivalence import compare

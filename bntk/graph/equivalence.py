@@ -18,10 +18,11 @@ algorithm. Machine Learning 65, 31-78.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bntk._checking import instance, names, several
 from bntk.errors import GraphError
@@ -30,6 +31,8 @@ from bntk.graph.undirected import NamedNodes, UndirectedGraph, checked_nodes, ch
 
 if TYPE_CHECKING:
     from bntk.causal.adjustment import AdjustmentCheck, OptimalAdjustmentSet
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 Pair = tuple[int, int]
 
@@ -313,9 +316,25 @@ def meek(pdag: PDAG) -> PDAG:
                 marks.direct(tail, head)
                 waiting.extend(marks.touched(tail, head))
                 break
-    closed = PDAG._trusted(pdag.nodes, sorted_rows(marks.parents), sorted_rows(marks.neighbors))
-    closed._arcs._refuse_cycle()
-    return closed
+    return marks.closed(pdag)
+
+
+def meek_in_rounds(pdag: PDAG, unclear: Collection[tuple[int, int, int]] = ()) -> PDAG:
+    """:func:`meek` for graphs that may contradict themselves: what the rules direct both ways stays an edge.
+
+    The rules are applied to all edges at once, again and again, so that the order of the nodes does not matter.
+    ``unclear`` as for :class:`_Marks`.
+    """
+    marks = _Marks(pdag, unclear)
+    edges = [(a, b) for a, row in enumerate(pdag.neighbor_indices) for b in row if a < b]
+    while True:
+        found = [(marks.must_point(a, b), marks.must_point(b, a)) for a, b in edges]
+        if not any(one != other for one, other in found):
+            return marks.closed(pdag)
+        for (a, b), (one, other) in zip(edges, found, strict=True):
+            if one != other:
+                marks.direct(*((a, b) if one else (b, a)))
+        edges = [edge for edge, (one, other) in zip(edges, found, strict=True) if one == other]
 
 
 def interventional_cpdag(dag: DAG, targets: Iterable[str | Iterable[str]]) -> PDAG:
@@ -355,9 +374,14 @@ def interventional_cpdag(dag: DAG, targets: Iterable[str | Iterable[str]]) -> PD
 
 
 class _Marks:
-    """The sets that Meek's rules read and change."""
+    """The sets that Meek's rules read and change.
 
-    def __init__(self, pdag: PDAG) -> None:
+    ``unclear`` are triples (a, c, b), a before b, of which it is not known that they are no v-structure: rules 1 and 3
+    do not apply to them.
+    """
+
+    def __init__(self, pdag: PDAG, unclear: Collection[tuple[int, int, int]] = ()) -> None:
+        self.unclear = frozenset(unclear)
         self.parents = [set(row) for row in pdag.parent_indices]
         self.children = [set(row) for row in pdag.child_indices]
         self.neighbors = [set(row) for row in pdag.neighbor_indices]
@@ -366,16 +390,26 @@ class _Marks:
     def must_point(self, a: int, b: int) -> bool:
         """True when one of the four rules turns the edge a -- b into a -> b."""
         into_b, around_a = self.parents[b], self.adjacent[a]
-        if self.parents[a] - self.adjacent[b]:  # 1: c -> a -- b, c and b not adjacent
+        loose = self.parents[a] - self.adjacent[b]  # 1: c -> a -- b, c and b not adjacent
+        if loose and not (self.unclear and all(self._is_unclear(c, a, b) for c in loose)):
             return True
         if self.children[a] & into_b:  # 2: a -> c -> b
             return True
         sides = self.neighbors[a] & into_b  # 3: a -- c -> b and a -- d -> b, c and d not adjacent
-        if any(sides - self.adjacent[c] - {c} for c in sides):
+        if any(not self._is_unclear(c, a, d) for c in sides for d in sides - self.adjacent[c] - {c}):
             return True
         # 4: a -- c -> d -> b, a and d adjacent, c and b not adjacent
         far = self.neighbors[a] - self.adjacent[b] - {b}
         return any(self.parents[d] & far for d in into_b & around_a)
+
+    def _is_unclear(self, one: int, middle: int, other: int) -> bool:
+        return bool(self.unclear) and (min(one, other), middle, max(one, other)) in self.unclear
+
+    def closed(self, pdag: PDAG) -> PDAG:
+        """The graph that the rules have led to; refused when it has a cycle."""
+        closed = PDAG._trusted(pdag.nodes, sorted_rows(self.parents), sorted_rows(self.neighbors))
+        closed._arcs._refuse_cycle()
+        return closed
 
     def direct(self, tail: int, head: int) -> None:
         self.neighbors[tail].discard(head)
@@ -522,17 +556,72 @@ def _aligned(graph: Any, reference: NamedNodes, *kinds: type) -> Any:
     return PDAG(reference.nodes, graph.directed, graph.undirected)
 
 
+class Agreement(NamedTuple):
+    """How many of some things two structures share: arcs, edges of the skeleton, or v-structures.
+
+    Attributes
+    ----------
+    tp, fp, fn : int
+        In both; in the learned structure only; in the reference only.
+
+    Examples
+    --------
+    >>> found = Agreement(tp=3, fp=1, fn=0)
+    >>> found.precision, found.recall, round(found.f1, 3)
+    (0.75, 1.0, 0.857)
+    """
+
+    tp: int
+    fp: int
+    fn: int
+
+    @property
+    def precision(self) -> float:
+        """The share of what was learned that is in the reference; 1 when nothing was learned."""
+        return self.tp / (self.tp + self.fp) if self.tp + self.fp else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the reference that was learned; 1 when there is nothing."""
+        return self.tp / (self.tp + self.fn) if self.tp + self.fn else 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall: 2 tp / (2 tp + fp + fn); 1 when both have nothing."""
+        whole = 2 * self.tp + self.fp + self.fn
+        return 2 * self.tp / whole if whole else 1.0
+
+    @classmethod
+    def of(cls, ours: Collection[Any], theirs: Collection[Any]) -> Agreement:
+        """The agreement of two collections of things."""
+        first, second = set(ours), set(theirs)
+        return cls(len(first & second), len(first - second), len(second - first))
+
+
 @dataclass(frozen=True)
 class ArcComparison:
-    """The arcs of a learned DAG against those of a reference, each as (from, to).
+    """A learned structure against a reference: lists of arcs, agreement, and distances.
 
-    A reversed arc is listed as learned. As in bnlearn, it is both a false positive and a false negative.
+    Arcs are (from, to); those that both graphs direct. A reversed arc is listed as learned. As in bnlearn, it is both a
+    false positive and a false negative.
+
+    Attributes
+    ----------
+    correct, added, missing, reversed : tuple of (str, str)
+        The arcs.
+    learned, reference : DAG or PDAG
+        The structures.
+    kl_by_family : dict of str to float, or None
+        Of two networks: the terms of the Kullback-Leibler divergence of the learned one from the reference, in nats.
     """
 
     correct: tuple[tuple[str, str], ...]
     added: tuple[tuple[str, str], ...]
     missing: tuple[tuple[str, str], ...]
     reversed: tuple[tuple[str, str], ...]
+    learned: DAG | PDAG
+    reference: DAG | PDAG
+    kl_by_family: Mapping[str, float] | None = field(default=None, compare=False)
 
     @property
     def tp(self) -> int:
@@ -549,38 +638,108 @@ class ArcComparison:
         """Arcs of the reference that were not learned, or learned the other way round."""
         return len(self.missing) + len(self.reversed)
 
+    @property
+    def shd(self) -> int:
+        """The structural Hamming distance of the equivalence classes, see :func:`shd`."""
+        return shd(self.learned, self.reference)
+
+    @property
+    def arcs(self) -> Agreement:
+        """The agreement of the arcs."""
+        return Agreement(self.tp, self.fp, self.fn)
+
+    @property
+    def skeleton(self) -> Agreement:
+        """The agreement of the skeletons, whatever the directions."""
+        return Agreement.of(_links(self.learned), _links(self.reference))
+
+    @property
+    def v_structures(self) -> Agreement:
+        """The agreement of the v-structures."""
+        return Agreement.of(*(set(_colliders(graph)) for graph in (self.learned, self.reference)))
+
+    @property
+    def kl(self) -> float | None:
+        """The Kullback-Leibler divergence of the learned network from the reference, in nats; None without networks."""
+        return None if self.kl_by_family is None else max(0.0, sum(self.kl_by_family.values()))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The agreement as a data frame: a row each for skeleton, arcs and v-structures."""
+        import pandas as pd
+
+        rows = {"skeleton": self.skeleton, "arcs": self.arcs, "v-structures": self.v_structures}
+        columns = ("tp", "fp", "fn", "precision", "recall", "f1")
+        return pd.DataFrame([[getattr(row, name) for name in columns] for row in rows.values()], [*rows], columns)
+
+    def plot(self, **options: Any) -> Axes:
+        """Draw the arcs of both; the options are those of :func:`bntk.viz.plot_comparison`.
+
+        Returns matplotlib Axes.
+        """
+        from bntk.viz.comparison import plot_comparison
+
+        learned: Any = self.learned  # where it is not, the error says that pictures are of DAGs
+        reference: Any = self.reference
+        return plot_comparison(learned, reference, **options)
+
     def __repr__(self) -> str:
-        lines = [f"ArcComparison: {self.tp} true positive, {self.fp} false positive, {self.fn} false negative"]
+        kl = "" if self.kl is None else f", KL {self.kl:.4g}"
+        lines = [f"ArcComparison: SHD {self.shd}{kl}"]
+        rows = (("skeleton", self.skeleton), ("arcs", self.arcs), ("v-structures", self.v_structures))
+        for what, found in rows:
+            lines.append(
+                f"  {what}: {found.tp} true positive, {found.fp} false positive, {found.fn} false negative; "
+                f"F1 {found.f1:.3f}"
+            )
         for kind in ("correct", "added", "missing", "reversed"):
             arcs = getattr(self, kind)
             shown = ", ".join(f"{tail} -> {head}" for tail, head in arcs[:8])
             lines.append(f"  {kind:9}{len(arcs):4}  {shown}{', ...' if len(arcs) > 8 else ''}".rstrip())
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return f"<p>SHD {self.shd}{'' if self.kl is None else f', KL {self.kl:.4g}'}</p>{self.to_frame().to_html()}"
 
-def compare(learned: DAG, reference: DAG) -> ArcComparison:
-    """The arcs of a learned DAG against those of a reference on the same nodes.
+
+def _colliders(graph: DAG | PDAG) -> Iterator[tuple[str, str, str]]:
+    """The v-structures by name, those of a PDAG among its arcs; the other parent later by name."""
+    joined = _links(graph)
+    for child, parents in enumerate(graph.parent_indices):
+        for a, b in combinations(parents, 2):
+            if (a, b) not in joined:
+                one, other = sorted((graph.nodes[a], graph.nodes[b]))
+                yield one, graph.nodes[child], other
+
+
+def compare(learned: DAG | PDAG, reference: DAG | PDAG) -> ArcComparison:
+    """A learned structure against a reference on the same nodes.
 
     Parameters
     ----------
-    learned, reference : DAG
-        The two graphs, over the same nodes in any order.
+    learned, reference : DAG or PDAG
+        The two graphs, over the same nodes in any order. Of a PDAG, only the arcs are compared as arcs.
 
     Examples
     --------
     >>> compare(DAG.parse("A -> B; C -> B; A -> D"), DAG.parse("A -> B -> C -> D"))
-    ArcComparison: 1 true positive, 2 false positive, 2 false negative
+    ArcComparison: SHD 4
+      skeleton: 2 true positive, 1 false positive, 1 false negative; F1 0.667
+      arcs: 1 true positive, 2 false positive, 2 false negative; F1 0.333
+      v-structures: 0 true positive, 1 false positive, 0 false negative; F1 0.000
       correct     1  A -> B
       added       1  A -> D
       missing     1  C -> D
       reversed    1  C -> B
     """
-    reference = _aligned(reference, learned, DAG)
-    ours, theirs = set(learned.arcs), set(reference.arcs)
+    reference = _aligned(reference, learned, DAG, PDAG)
+    learned_arcs, reference_arcs = (g.arcs if isinstance(g, DAG) else g.directed for g in (learned, reference))
+    ours, theirs = set(learned_arcs), set(reference_arcs)
     flipped = {(head, tail) for tail, head in theirs}
     return ArcComparison(
-        correct=tuple(arc for arc in learned.arcs if arc in theirs),
-        added=tuple(arc for arc in learned.arcs if arc not in theirs and arc not in flipped),
-        missing=tuple((u, v) for u, v in reference.arcs if not {(u, v), (v, u)} & ours),
-        reversed=tuple(arc for arc in learned.arcs if arc in flipped),
+        correct=tuple(arc for arc in learned_arcs if arc in theirs),
+        added=tuple(arc for arc in learned_arcs if arc not in theirs and arc not in flipped),
+        missing=tuple((u, v) for u, v in reference_arcs if not {(u, v), (v, u)} & ours),
+        reversed=tuple(arc for arc in learned_arcs if arc in flipped),
+        learned=learned,
+        reference=reference,
     )

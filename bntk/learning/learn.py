@@ -300,7 +300,8 @@ def _search(
         search = automatic(evaluator, space) if automatically else searches.by_name(search)
     if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure
         space.check()
-    _warn_of_missing_cells(evaluator, space)
+    if search.uses_score:
+        _warn_of_missing_cells(evaluator, space)
     return search.run(evaluator, space, start=start, seed=seed, progress=progress or SHOWN.get())
 
 

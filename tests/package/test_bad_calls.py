@@ -107,6 +107,7 @@ NOT_TRIED = {
     "Nemenyi",
     "PairedTest",
     "RankCorrelation",
+    "Agreement",
     "ArcComparison",
     "CliqueTree",
     "Format",

@@ -210,6 +210,14 @@ class FamilyEvaluator(Evaluator):
             weights[list(family[1])] *= -1
             self._gain[child] += weights
 
+    def extended(self, child: int, parents: Iterable[int], among: Mask) -> NDArray[np.float64]:
+        """The gain of each of some variables as one more parent of a child that has these; NaN for all others."""
+        family = child, tuple(sorted(parents))
+        wanted = np.array(among, dtype=bool)
+        wanted[[child, *family[1]]] = False
+        gains = np.where(wanted, self._store.toggled(family, wanted), np.nan) - self._store.values([family])[0]
+        return gains if self._arc_weights is None else gains + self._arc_weights[:, child]
+
     # ---------------------------------------------------------------- all pairs
 
     def pair_weights(

@@ -16,14 +16,20 @@ if TYPE_CHECKING:  # editors and type checkers see these; a search that is not h
     from bntk.learning.search.additions import BestStar as BestStar
     from bntk.learning.search.additions import GreedyAdditions as GreedyAdditions
     from bntk.learning.search.additions import SuperparentAdditions as SuperparentAdditions
+    from bntk.learning.search.blankets import GS as GS
+    from bntk.learning.search.blankets import IAMB as IAMB
     from bntk.learning.search.exact import Exact as Exact
+    from bntk.learning.search.ges import GES as GES
     from bntk.learning.search.greedy import HillClimbing as HillClimbing
     from bntk.learning.search.greedy import Tabu as Tabu
     from bntk.learning.search.joining import BackwardJoining as BackwardJoining
     from bntk.learning.search.joining import ForwardJoining as ForwardJoining
     from bntk.learning.search.k_dependence import KDependence as KDependence
+    from bntk.learning.search.mmpc import MMHC as MMHC
+    from bntk.learning.search.mmpc import MMPC as MMPC
     from bntk.learning.search.order import K2Search as K2Search
     from bntk.learning.search.order import OrderSearch as OrderSearch
+    from bntk.learning.search.pc import PC as PC
     from bntk.learning.search.selective_trees import SelectiveTrees as SelectiveTrees
     from bntk.learning.search.spanning import SpanningTree as SpanningTree
     from bntk.learning.search.subgraphs import SubgraphSearch as SubgraphSearch

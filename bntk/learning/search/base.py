@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bntk import _checking
 from bntk.graph.dag import DAG
+from bntk.graph.equivalence import PDAG
 from bntk.learning.scores.base import Evaluator
 
 if TYPE_CHECKING:
@@ -74,6 +76,11 @@ class SearchResult:
         Running time.
     trace : tuple of Step
         The accepted steps, in order.
+    pdag : PDAG or None
+        Of searches by tests and over equivalence classes: what was found, with edges where the direction is open.
+    separating_sets : dict of (str, str) to tuple of str
+        Of searches by tests: for pairs of variables without an arc, in the order of the columns, the variables given
+        which they were found independent.
     """
 
     dag: DAG
@@ -84,6 +91,8 @@ class SearchResult:
     n_evaluated: int = 0
     seconds: float = 0.0
     trace: tuple[Step, ...] = field(default=(), repr=False)
+    pdag: PDAG | None = field(default=None, repr=False)
+    separating_sets: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def trace_frame(self) -> pd.DataFrame:
         """The trace as a data frame with the columns ``what``, ``score`` and ``seconds``."""
@@ -110,6 +119,8 @@ class Search(ABC):
     #: How users name it; a search without a name is given as an object.
     name: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
+    #: Whether the score decides what is found; of a search by tests, it only says what that is worth.
+    uses_score: ClassVar[bool] = True
 
     @abstractmethod
     def run(
