@@ -326,6 +326,7 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
         "BIF": (lambda: ".bif" in bntk.io.FORMATS, "^BIFReader$", pyagrum_files("bif")),
         "XMLBIF": (lambda: ".xmlbif" in bntk.io.FORMATS, "^XMLBIFReader$", pyagrum_files("bifxml")),
         "Hugin NET": (lambda: ".net" in bntk.io.FORMATS, "^NETReader$", pyagrum_files("net")),
+        "GeNIe DSL": (lambda: ".dsl" in bntk.io.FORMATS, "^DSLReader$", pyagrum_files("dsl")),
         "GeNIe XDSL": (lambda: ".xdsl" in bntk.io.FORMATS, "^XDSLReader$", pyagrum_files("xdsl")),
         "UAI": (lambda: ".uai" in bntk.io.FORMATS, "^UAIReader$", pyagrum_files("uai")),
     },

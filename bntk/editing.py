@@ -234,7 +234,12 @@ def add_variable(
     if position is not None:
         positions = {**(positions or {}), cpt.name: position}  # type: ignore[dict-item]
     return BayesianNetwork(
-        dag, [*network.cpts, cpt], prior=network.prior, prior_counts=network.prior_counts, positions=positions
+        dag,
+        [*network.cpts, cpt],
+        prior=network.prior,
+        prior_counts=network.prior_counts,
+        positions=positions,
+        labels=network.labels,
     )
 
 
@@ -282,6 +287,7 @@ def rename(network: BayesianNetwork, names: Mapping[str, str]) -> BayesianNetwor
         prior=None if network.prior is None else network.prior.for_edited(new_names),
         prior_counts={tuple(new_names[n] for n in key): table for key, table in network.prior_counts.items()},
         positions=None if old is None else {new_names[name]: place for name, place in old.items()},
+        labels={new_names[name]: text for name, text in network.labels.items()},
     )
 
 
@@ -312,6 +318,7 @@ def rename_states(network: BayesianNetwork, name: str, states: Mapping[State, St
         prior=network.prior,
         prior_counts=network.prior_counts,
         positions=network.positions,
+        labels=network.labels,
     )
 
 
@@ -498,4 +505,5 @@ def _assembled(
         prior=prior,
         prior_counts={key: table for key, table in kept.items() if not gone.intersection(key)},
         positions=None if positions is None else {n: place for n, place in positions.items() if n not in gone},
+        labels={n: text for n, text in network.labels.items() if n not in gone},
     )

@@ -168,7 +168,7 @@ class InterruptedWarning(BntkWarning):
 
 
 class NormalisationWarning(BntkWarning):
-    """Probabilities that did not sum to one, but nearly, were normalised."""
+    """Probabilities that did not sum to one were normalised."""
 
 
 class WeakClassifierWarning(BntkWarning):

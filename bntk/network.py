@@ -53,6 +53,8 @@ class BayesianNetwork:
         :meth:`update`.
     positions : mapping, optional
         Where nodes are drawn, ``{name: (x, y)}``, in the units of the file or program that they come from.
+    labels : mapping, optional
+        What variables are called for readers, ``{name: text}``, where that is not their name.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class BayesianNetwork:
     """
 
     _report: Report | None = None
+    _labels: Mapping[str, str] = {}
 
     def __init__(
         self,
@@ -76,11 +79,13 @@ class BayesianNetwork:
         prior: Prior | None = None,
         prior_counts: Mapping[tuple[str, ...], NDArray[Any]] | None = None,
         positions: Mapping[str, Sequence[float]] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         self._dag = as_dag(dag)
         self._cpts = _ordered_cpts(self._dag, cpts)
         self._prior, self._prior_counts = _checked_prior(prior), _checked_counts(self._dag, prior_counts)
         self._positions = None if positions is None else _checked_positions(self._dag, positions)
+        self._labels = {} if labels is None else _checked_labels(self._dag, labels)
         # Forms that other modules derive from this network, by keys of their own; they can be computed again.
         self._cache: dict[Any, Any] = {}
 
@@ -91,6 +96,7 @@ class BayesianNetwork:
         network._dag, network._cpts, network._cache = dag, tuple(cpts), {}
         network._prior, network._prior_counts = parts.get("prior"), dict(parts.get("prior_counts") or {})
         network._positions, network._report = parts.get("positions"), parts.get("report")
+        network._labels = dict(parts.get("labels") or {})
         return network
 
     @classmethod
@@ -109,7 +115,7 @@ class BayesianNetwork:
     def _with_cpts(self, cpts: Iterable[CPT]) -> BayesianNetwork:
         """This network with other numbers in its tables, which have the same variables."""
         parts = {"prior": self._prior, "prior_counts": self._prior_counts, "positions": self._positions}
-        return BayesianNetwork._trusted(self._dag, cpts, **parts, report=self._report)
+        return BayesianNetwork._trusted(self._dag, cpts, **parts, labels=self._labels, report=self._report)
 
     @classmethod
     def from_cpts(cls, cpts: Iterable[LocalDistribution]) -> BayesianNetwork:
@@ -169,6 +175,11 @@ class BayesianNetwork:
     def positions(self) -> dict[str, tuple[float, float]] | None:
         """Where nodes are drawn, (x, y) by name, as read from a file; some nodes may lack one. None if unknown."""
         return None if self._positions is None else dict(self._positions)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What variables are called for readers, as read from a file; those called by their name are left out."""
+        return dict(self._labels)
 
     @property
     def report(self) -> Report | None:
@@ -965,7 +976,8 @@ class BayesianNetwork:
             CPT(cpt.child, np.eye(1, cpt.child.n_states, set_to[node])[0]) if node in set_to else cpt
             for node, cpt in enumerate(self._cpts)
         ]
-        return BayesianNetwork(self._dag.do(*interventions), cpts, positions=self._positions)
+        dag = self._dag.do(*interventions)
+        return BayesianNetwork(dag, cpts, positions=self._positions, labels=self._labels)
 
     # ---- edits -----------------------------------------------------------------------------------------------
 
@@ -1452,6 +1464,14 @@ def _checked_positions(dag: DAG, positions: Mapping[str, Sequence[float]]) -> di
             raise _checking.wrong(what, expected, place, NetworkError)
         found[name] = float(numbers[0]), float(numbers[1])
     return {name: found[name] for name in dag.nodes if name in found}
+
+
+def _checked_labels(dag: DAG, labels: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for name, text in _checking.mapping("labels", labels, "{name: text}", NetworkError).items():
+        dag.index(name)
+        found[name] = _checking.text(f"the label of {name!r}", text, error=NetworkError)
+    return {name: found[name] for name in dag.nodes if name in found and found[name] != name}
 
 
 def _checked_prior(prior: Prior | None) -> Prior | None:
