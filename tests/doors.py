@@ -212,6 +212,7 @@ def _networks(folder: Path) -> Iterator[Door]:
         cpt={"name": "rain"},
         variable={"name": "rain"},
         do={"interventions": {"rain": "yes"}},
+        divergence={"other": NETWORK},
         impute={"data": rows},
         is_close={"other": NETWORK},
         jeffrey={"targets": "rain", "beliefs": {"wet": [0.5, 0.5]}},
