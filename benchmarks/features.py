@@ -294,6 +294,11 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
             "[Ss]ensitivity|[Vv]alue_?[Oo]f",
             "^InformationTheory$|[Ss]ensitivity",
         ),
+        "Kullback-Leibler divergence of two networks": (
+            "^divergence$",
+            "[Kk]ullback|^kl_|divergence",
+            "^ExactBNdistance$",
+        ),
     },
     "Classifiers": {
         "naive Bayes": ("^NaiveBayes$", pgmpy_naive_bayes, lambda: pyagrum_classifier("NaiveBayes").fit(X=X, y=Y)),

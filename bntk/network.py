@@ -948,6 +948,26 @@ class BayesianNetwork:
 
         return sensitivities(self._conditioned(given, None, "exact", None, {}), target, state)
 
+    def entropy(self, *, max_entries: int | None = None) -> float:
+        """The entropy of the joint distribution, in nats: the sum over the variables of H(variable | its parents).
+
+        The entropy of a posterior is ``bn.query(...).entropy()``.
+
+        Parameters
+        ----------
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> round(bntk.datasets.sprinkler().entropy(), 4)
+        1.9093
+        """
+        from bntk.inference.divergence import entropy
+
+        return entropy(self, max_entries)
+
     def divergence(self, other: BayesianNetwork, *, max_entries: int | None = None) -> pd.DataFrame:
         """The Kullback-Leibler divergence of another network from this one, variable by variable, in nats.
 

@@ -1,7 +1,8 @@
-"""How far one network is from another: the Kullback-Leibler divergence, variable by variable."""
+"""The entropy of a network, and how far another one is from it: the Kullback-Leibler divergence by variables."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,15 @@ def divergence(network: BayesianNetwork, other: BayesianNetwork, max_entries: in
     rows = [_of_variable(network, network.cpt(name), other.cpt(name), max_entries) for name in network.names]
     found = pd.DataFrame(rows, columns=["divergence", "difference"], index=pd.Index(network.names, name="variable"))
     return found.astype(float).sort_values("divergence", ascending=False, kind="stable")
+
+
+def entropy(network: BayesianNetwork, max_entries: int | None = None) -> float:
+    """The entropy of the joint distribution; see :meth:`BayesianNetwork.entropy`."""
+    terms = []
+    for cpt in network.cpts:
+        joint = network.query([v.name for v in cpt.family], max_entries=max_entries).values
+        terms.append(_expected(joint, cpt.values))
+    return max(-math.fsum(terms), 0.0)
 
 
 def refuse_other_variables(network: BayesianNetwork, other: BayesianNetwork) -> None:

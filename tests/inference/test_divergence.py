@@ -34,6 +34,14 @@ def test_the_sum_over_variables_is_that_of_the_joint_distributions(network, seed
     assert network.divergence(network)["divergence"].abs().max() == 0
 
 
+@settings(max_examples=40)
+@given(networks())
+def test_the_entropy_is_that_of_the_joint_distribution(network):
+    p = joint(network)
+    p = p[p > 0]
+    assert network.entropy() == pytest.approx(-(p * np.log(p)).sum(), abs=1e-11)
+
+
 def test_what_is_possible_but_excluded_is_infinitely_far():
     bn = bntk.datasets.sprinkler()
     sure = bn.with_rows("wet", {"yes": 1})
