@@ -35,7 +35,8 @@ def with_cpt(network: BayesianNetwork, table: str | LocalDistribution, values: A
     """Another table for a variable; see :meth:`BayesianNetwork.with_cpt`."""
     cpt = _given_table(network, table, values)
     network.dag.index(cpt.name)
-    return _assembled(network, {cpt.name: cpt})
+    beside = {key: counts for key, counts in network.prior_counts.items() if key[-1] != cpt.name}
+    return _assembled(network, {cpt.name: cpt}, prior_counts=beside)
 
 
 def _given_table(network: BayesianNetwork, table: str | LocalDistribution, values: Any) -> CPT:

@@ -54,8 +54,8 @@ class _Block:
         return " ".join(block.words.get(last, [])) if block is not None else ""
 
 
-def parse(text: str, source: str = "", normalize: bool = False) -> BayesianNetwork:
-    """Read a network from DSL text.
+def parse(text: str | bytes, source: str = "", normalize: bool = False) -> BayesianNetwork:
+    """Read a network from DSL text; bytes are UTF-8, or else Latin-1, as GeNIe wrote it on Windows.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def parse(text: str, source: str = "", normalize: bool = False) -> BayesianNetwo
     (0.8, {'rain': 'Did it rain?'})
     """
     build = NetworkBuilder(source, "DSL", normalize)
-    found = [*_nodes(_Scanner(text, build).net())]
+    found = [*_nodes(_Scanner(_decoded(text), build).net())]
     nodes: dict[str, _Node] = {}
     for identifier, block in sorted(found, key=lambda node: _position(build, node[1])):
         if identifier in nodes:
@@ -79,6 +79,15 @@ def parse(text: str, source: str = "", normalize: bool = False) -> BayesianNetwo
     for node in nodes.values():
         node.define(names)
     return build.network()
+
+
+def _decoded(text: str | bytes) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return text.decode("latin-1")
 
 
 class _Scanner(Scanner):
@@ -273,4 +282,5 @@ class DSL(Format):
     """The older text files of GeNIe and SMILE."""
 
     suffixes = (".dsl",)
+    reads_bytes = True  # the file does not say how it is encoded
     parse, dump = staticmethod(parse), staticmethod(dump)

@@ -203,6 +203,14 @@ def test_a_file_as_genie_writes_it():
     assert dsl.parse(dsl.dump(found)) == found
 
 
+def test_dsl_files_may_be_latin_1(tmp_path):
+    path = tmp_path / "x.dsl"
+    path.write_bytes(GENIE.replace("The ", "Thé ").encode("latin-1"))
+    assert bntk.load(path).labels == {"cause": 'Thé "cause" of it'}
+    path.write_bytes(GENIE.replace("The ", "Thé ").encode("utf-8-sig"))
+    assert bntk.load(path).labels == {"cause": 'Thé "cause" of it'}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

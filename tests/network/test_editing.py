@@ -322,6 +322,16 @@ def test_the_counts_of_merged_states_are_those_of_merged_rows(prior):
     assert_close(merged.update(merged_rows), bntk.fit(dag, again, prior=prior, variables=merged.variables))
 
 
+def test_a_table_that_brings_counts_does_not_mix_with_counts_of_the_old_one():
+    bn, rows = fitted("backoff")
+    brought = bn.with_cpt(
+        CPT(bn.variable("xray"), [[0.9, 0.1], [0.1, 0.9]], [bn.variable("either")], counts=[[9, 1], [1, 9]])
+    )
+    assert brought.cpt("xray").counts.tolist() == [[9, 1], [1, 9]]
+    with pytest.raises(NetworkError, match="lacks the counts of"):
+        brought.update(rows)
+
+
 def test_positions_move_with_the_names():
     bn = bntk.datasets.sprinkler()
     bn = BayesianNetwork(bn.dag, bn.cpts, positions={"rain": (1, 2), "wet": (3, 4)})
