@@ -59,3 +59,19 @@ def test_variables_and_states_must_be_the_same():
         bn.divergence(bn.rename_states("wet", {"no": "dry"}))
     with pytest.raises(NetworkError, match="only one of the networks has the variable 'more'"):
         bn.divergence(bn.add_variable(Variable("more", [0, 1])))
+
+
+def test_the_divergence_is_that_of_pyagrum_which_has_bits(tmp_path):
+    gum = pytest.importorskip("pyagrum")
+    one, two = random_network(1, 5), random_network(1, 5)
+    for number, name in enumerate(two.names):
+        values = np.random.default_rng(number).dirichlet(
+            np.ones(two.variable(name).n_states), two.cpt(name).values.shape[:-1]
+        )
+        two = two.with_cpt(name, values)
+    paths = [str(tmp_path / name) for name in ("one.bif", "two.bif")]
+    for network, path in zip((one, two), paths, strict=True):
+        network.save(path)
+    theirs = [gum.loadBN(path) for path in paths]  # kept, since pyAgrum does not keep them alive
+    expected = gum.ExactBNdistance(*theirs).compute()["klPQ"]
+    assert one.divergence(two)["divergence"].sum() / np.log(2) == pytest.approx(expected, rel=1e-5)
