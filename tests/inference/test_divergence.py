@@ -63,7 +63,7 @@ def test_variables_and_states_must_be_the_same():
 
 def test_the_divergence_is_that_of_pyagrum_which_has_bits(tmp_path):
     gum = pytest.importorskip("pyagrum")
-    one, two = random_network(1, 5), random_network(1, 5)
+    one, two = bntk.datasets.student(), bntk.datasets.student()
     for number, name in enumerate(two.names):
         values = np.random.default_rng(number).dirichlet(
             np.ones(two.variable(name).n_states), two.cpt(name).values.shape[:-1]
