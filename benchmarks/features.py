@@ -195,6 +195,48 @@ def pyagrum_files(suffix: str) -> Callable[[], bool]:
     return task
 
 
+# A network whose x and y are dependent, z = x whatever y is: without the arc from x, P(z | y) must be P(x | y).
+LINKED = "x -> y -> z <- x"
+
+
+def ours_without_arc() -> bool:
+    return keeps_conditional(linked().remove_arc("x", "z").cpt("z").values)
+
+
+def pgmpy_without_node() -> bool:
+    model = DiscreteBayesianNetwork([("x", "y"), ("x", "z"), ("y", "z")])
+    model.add_cpds(
+        TabularCPD("x", 2, [[0.5], [0.5]]),
+        TabularCPD("y", 2, [[0.9, 0.2], [0.1, 0.8]], ["x"], [2]),
+        TabularCPD("z", 2, [[1, 1, 0, 0], [0, 0, 1, 1]], ["x", "y"], [2, 2]),
+    )
+    model.remove_node("x")
+    return keeps_conditional(model.get_cpds("z").values.T)
+
+
+def pyagrum_without_arc() -> bool:
+    network = gum.fastBN("x->y->z<-x")
+    network.cpt("x").fillWith([0.5, 0.5])
+    network.cpt("y").fillWith([0.9, 0.1, 0.2, 0.8])
+    for x in (0, 1):
+        for y in (0, 1):
+            network.cpt("z")[{"x": x, "y": y}] = [1 - x, x]
+    network.eraseArc("x", "z")
+    return keeps_conditional([network.cpt("z")[{"y": y}] for y in (0, 1)])
+
+
+def linked() -> bntk.BayesianNetwork:
+    x, y, z = (bntk.Variable(name, ["0", "1"]) for name in "xyz")
+    copied = [[[1, 0], [1, 0]], [[0, 1], [0, 1]]]
+    tables = [bntk.CPT(x, [0.5, 0.5]), bntk.CPT(y, [[0.9, 0.1], [0.2, 0.8]], [x]), bntk.CPT(z, copied, [x, y])]
+    return bntk.BayesianNetwork(bntk.DAG.parse(LINKED, nodes=["x", "y", "z"]), tables)
+
+
+def keeps_conditional(table: Any) -> bool:
+    """P(z = 1 | y), by Bayes' rule."""
+    return bool(np.allclose(np.asarray(table)[:, 1], [0.2 / 1.1, 0.8 / 0.9]))
+
+
 NONE = r"^\b$"  # a pattern that no name matches: nothing of the kind was found by reading the documentation either
 
 FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
@@ -232,6 +274,16 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
             "[Ii]nterventional|[Mm]ixed[Dd]ata",
             "[Ii]nterventional(Data|Rows)|^setInterven",
         ),
+    },
+    "Editing": {
+        "an arc removed, tables averaged by the network's own weights": (
+            ours_without_arc,
+            pgmpy_without_node,
+            pyagrum_without_arc,
+        ),
+        "an arc reversed, the joint distribution as before": ("^reverse_arc$", "[Rr]everse_?[Aa]rc", "^reverseArc$"),
+        "variables and states renamed": ("^rename_states$", "rename|relabel", "^changeVariableLabel$"),
+        "states merged": ("^merge_states$", "merge_?[Ss]tates", "[Mm]erge(Label|State|Modalit)"),
     },
     "Inference": {
         "exact posteriors": ("^query$", "^VariableElimination$", "^LazyPropagation$"),
@@ -298,6 +350,11 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
             "[Ss]ensitivity|[Vv]alue_?[Oo]f",
             "^InformationTheory$|[Ss]ensitivity",
         ),
+        "Kullback-Leibler divergence of two networks": (
+            "^divergence$",
+            "[Kk]ullback|^kl_|divergence",
+            "^ExactBNdistance$",
+        ),
     },
     "Classifiers": {
         "naive Bayes": ("^NaiveBayes$", pgmpy_naive_bayes, lambda: pyagrum_classifier("NaiveBayes").fit(X=X, y=Y)),
@@ -330,6 +387,7 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
         "BIF": (lambda: ".bif" in bntk.io.FORMATS, "^BIFReader$", pyagrum_files("bif")),
         "XMLBIF": (lambda: ".xmlbif" in bntk.io.FORMATS, "^XMLBIFReader$", pyagrum_files("bifxml")),
         "Hugin NET": (lambda: ".net" in bntk.io.FORMATS, "^NETReader$", pyagrum_files("net")),
+        "GeNIe DSL": (lambda: ".dsl" in bntk.io.FORMATS, "^DSLReader$", pyagrum_files("dsl")),
         "GeNIe XDSL": (lambda: ".xdsl" in bntk.io.FORMATS, "^XDSLReader$", pyagrum_files("xdsl")),
         "UAI": (lambda: ".uai" in bntk.io.FORMATS, "^UAIReader$", pyagrum_files("uai")),
     },

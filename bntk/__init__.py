@@ -30,7 +30,7 @@ _LAZY = {
     "independence": "bntk.learning.independence:independence",
     "IndependenceTest": "bntk.learning.independence:IndependenceTest",
     "MarkovBlanketSelector": "bntk.classifiers.selection:MarkovBlanketSelector",
-    "compare_structures": "bntk.inference.divergence:compare_structures",
+    "compare_structures": "bntk.inference.comparison:compare_structures",
     "bootstrap_strengths": "bntk.learning.search.bootstrap:bootstrap_strengths",
     "load": "bntk.io:load",
     "n_threads": "bntk._threads:n_threads",
@@ -101,7 +101,7 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk.data.table import Table as Table
     from bntk.data.variable import Variable as Variable
     from bntk.graph.dag import DAG as DAG
-    from bntk.inference.divergence import compare_structures as compare_structures
+    from bntk.inference.comparison import compare_structures as compare_structures
     from bntk.io import load as load
     from bntk.learning import priors as priors
     from bntk.learning import scores as scores

@@ -158,7 +158,8 @@ class CPT:
         """A table from a tidy data frame, the inverse of :meth:`to_frame`.
 
         The frame has one column per variable, in any order, and one of probabilities. Every combination of states must
-        be there exactly once.
+        be there exactly once. Or, as tables are often written, it has one column per parent, and one per state of the
+        child with its probabilities, which make one row per parent configuration.
 
         Parameters
         ----------
@@ -170,6 +171,15 @@ class CPT:
             The parents, in the order of the axes.
         value : str, optional
             The column of probabilities; by default ``p``, as :meth:`to_frame` names it.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> rain, wet = Variable("rain", ["no", "yes"]), Variable("wet", ["no", "yes"])
+        >>> rows = pd.DataFrame({"rain": ["yes", "no"], "no": [0.2, 0.9], "yes": [0.8, 0.1]})
+        >>> CPT.from_frame(wet, rows, [rain]).values
+        array([[0.9, 0.1],
+               [0.2, 0.8]])
         """
         from bntk.data.columns import entry_name
 
@@ -178,6 +188,7 @@ class CPT:
         value = entry_name(family) if value is None else value
         if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
             raise _checking.wrong("frame", "a pandas DataFrame", frame, NetworkError)
+        frame = _one_row_per_entry(child, parents, frame, value)
         _check_columns(child, parents, list(frame.columns), _checking.text("value", value, "the name of a column"))
         values = empty_table(child, parents)
         flat, seen = values.reshape(-1), np.zeros(values.size, dtype=np.int64)
@@ -477,6 +488,19 @@ def _entry(level: Any, variable: Variable, code: int, where: str) -> Any:
         absent = [variable.states[c] for c in range(variable.n_states) if codes.count(c) != 1]
         raise NetworkError(f"{where}: states {absent} of {variable.name!r} are not given exactly once")
     return list(level.values())[codes.index(code)]
+
+
+def _one_row_per_entry(child: Variable, parents: Sequence[Variable], frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    """A frame with a column per state of the child as one with a row per entry; any other frame as it is."""
+    given, columns = [p.name for p in parents], list(frame.columns)
+    others = [column for column in columns if column not in given]
+    codes = [child.find(column) for column in others]
+    wide = len(columns) == len(given) + child.n_states and sorted(c for c in codes if c is not None) == [
+        *range(child.n_states)
+    ]
+    if not wide or child.name in others or value in given:
+        return frame
+    return frame.melt(given, others, child.name, value)
 
 
 def _check_columns(child: Variable, parents: Sequence[Variable], columns: list[Any], value: str) -> None:

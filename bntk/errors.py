@@ -174,7 +174,7 @@ class InterruptedWarning(BntkWarning):
 
 
 class NormalisationWarning(BntkWarning):
-    """Probabilities that did not sum to one, but nearly, were normalised."""
+    """Probabilities that did not sum to one were normalised."""
 
 
 class StructureWarning(BntkWarning):

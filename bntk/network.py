@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class BayesianNetwork:
     """A Bayesian network: a DAG with a conditional probability table for every node.
 
-    A network cannot be changed; methods such as :meth:`update` and :meth:`do` return new ones.
+    A network cannot be changed; methods such as :meth:`update`, :meth:`add_arc` and :meth:`with_cpt` return new ones.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ class BayesianNetwork:
         :meth:`update`.
     positions : mapping, optional
         Where nodes are drawn, ``{name: (x, y)}``, in the units of the file or program that they come from.
+    labels : mapping, optional
+        What variables are called for readers, ``{name: text}``, where that is not their name.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class BayesianNetwork:
     """
 
     _report: Report | None = None
+    _labels: Mapping[str, str] = {}
 
     def __init__(
         self,
@@ -80,11 +83,13 @@ class BayesianNetwork:
         prior: Prior | None = None,
         prior_counts: Mapping[tuple[str, ...], NDArray[Any]] | None = None,
         positions: Mapping[str, Sequence[float]] | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> None:
         self._dag = as_dag(dag)
         self._cpts = _ordered_cpts(self._dag, cpts)
         self._prior, self._prior_counts = _checked_prior(prior), _checked_counts(self._dag, prior_counts)
         self._positions = None if positions is None else _checked_positions(self._dag, positions)
+        self._labels = {} if labels is None else _checked_labels(self._dag, labels)
         # Forms that other modules derive from this network, by keys of their own; they can be computed again.
         self._cache: dict[Any, Any] = {}
 
@@ -95,6 +100,7 @@ class BayesianNetwork:
         network._dag, network._cpts, network._cache = dag, tuple(cpts), {}
         network._prior, network._prior_counts = parts.get("prior"), dict(parts.get("prior_counts") or {})
         network._positions, network._report = parts.get("positions"), parts.get("report")
+        network._labels = dict(parts.get("labels") or {})
         return network
 
     @classmethod
@@ -113,7 +119,7 @@ class BayesianNetwork:
     def _with_cpts(self, cpts: Iterable[CPT]) -> BayesianNetwork:
         """This network with other numbers in its tables, which have the same variables."""
         parts = {"prior": self._prior, "prior_counts": self._prior_counts, "positions": self._positions}
-        return BayesianNetwork._trusted(self._dag, cpts, **parts, report=self._report)
+        return BayesianNetwork._trusted(self._dag, cpts, **parts, labels=self._labels, report=self._report)
 
     @classmethod
     def from_cpts(cls, cpts: Iterable[LocalDistribution]) -> BayesianNetwork:
@@ -173,6 +179,11 @@ class BayesianNetwork:
     def positions(self) -> dict[str, tuple[float, float]] | None:
         """Where nodes are drawn, (x, y) by name, as read from a file; some nodes may lack one. None if unknown."""
         return None if self._positions is None else dict(self._positions)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What variables are called for readers, as read from a file; those called by their name are left out."""
+        return dict(self._labels)
 
     @property
     def report(self) -> Report | None:
@@ -943,6 +954,64 @@ class BayesianNetwork:
 
         return sensitivities(self._conditioned(given, None, "exact", None, {}), target, state)
 
+    def entropy(self, *, max_entries: int | None = None) -> float:
+        """The entropy of the joint distribution, in nats: the sum over the variables of H(variable | its parents).
+
+        The entropy of a posterior is ``bn.query(...).entropy()``.
+
+        Parameters
+        ----------
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> round(bntk.datasets.sprinkler().entropy(), 4)
+        1.9093
+        """
+        from bntk.inference.divergence import entropy
+
+        return entropy(self, max_entries)
+
+    def divergence(self, other: BayesianNetwork, *, max_entries: int | None = None) -> pd.DataFrame:
+        """The Kullback-Leibler divergence of another network from this one, variable by variable, in nats.
+
+        The sum of the column ``divergence`` is KL(P || Q), the expected value of log P(row) - log Q(row) under this
+        network P, with Q the other one. Each variable adds the difference of the expected logarithms of its entries in
+        the two networks. Where it has the same parents in both, that is the mean divergence of the rows of its table,
+        and not negative; otherwise it may be, since what one variable explains less another may explain more.
+
+        Parameters
+        ----------
+        other : BayesianNetwork
+            A network over the same variables with the same states, in any order.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+
+        Returns
+        -------
+        DataFrame
+            One row per variable, the largest divergence first: ``divergence``, infinite where the other network rules
+            out what is possible, and ``difference``, the largest one of two entries (NaN if the parents are others).
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler()
+        >>> found = bn.divergence(bn.remove_arc("cloudy", "rain"))
+        >>> found.round(4)
+                   divergence  difference
+        variable
+        rain           0.1927         NaN
+        cloudy         0.0000         0.0
+        sprinkler      0.0000         0.0
+        wet            0.0000         0.0
+        """
+        from bntk.inference.divergence import divergence
+
+        return divergence(self, other, max_entries)
+
     def do(self, interventions: Mapping[str, Any]) -> BayesianNetwork:
         """The network after an intervention that sets some variables, whatever their parents (Pearl's do-operator).
 
@@ -971,7 +1040,346 @@ class BayesianNetwork:
             CPT(cpt.child, np.eye(1, cpt.child.n_states, set_to[node])[0]) if node in set_to else cpt
             for node, cpt in enumerate(self._cpts)
         ]
-        return BayesianNetwork(self._dag.do(*interventions), cpts, positions=self._positions)
+        dag = self._dag.do(*interventions)
+        return BayesianNetwork(dag, cpts, positions=self._positions, labels=self._labels)
+
+    # ---- edits -----------------------------------------------------------------------------------------------
+
+    def with_cpt(self, table: str | LocalDistribution, values: Any = None) -> BayesianNetwork:
+        """A new network in which a variable has another table.
+
+        Parameters
+        ----------
+        table : CPT, other local distribution, or str
+            The new table. Its parents become the parents of the variable, so that arcs may come and go. Or the name of
+            the variable, with ``values`` for the parents that it has.
+        values : array_like, mapping or DataFrame, optional
+            With a name: probabilities as :class:`CPT` takes them, with the parents in the order of the nodes; nested
+            mappings (:meth:`CPT.from_dict`); a data frame with one row per entry, or with one row per parent
+            configuration and one column per state (:meth:`CPT.from_frame`); or a local distribution.
+
+        Notes
+        -----
+        A table of your own has no counts unless it brings them, so that :meth:`update` is refused afterwards. All
+        edits drop ``report``, and keep positions, the prior and the counts that they leave true.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler()
+        >>> bn.with_cpt("rain", {"no": {"no": 0.9, "yes": 0.1}, "yes": {"no": 0.4, "yes": 0.6}}).cpt("rain")
+        P(rain | cloudy)
+        cloudy | no  yes
+        no     | 0.9 0.1
+        yes    | 0.4 0.6
+        >>> bn.with_cpt(bntk.CPT(bn.variable("rain"), [0.7, 0.3])).dag.parents("rain")
+        ()
+        """
+        from bntk.editing import with_cpt
+
+        return with_cpt(self, table, values)
+
+    def with_rows(
+        self, name: str, probabilities: Any, given: Mapping[str, State | Sequence[State]] | None = None
+    ) -> BayesianNetwork:
+        """A new network with other numbers in some rows of a table: what an expert says about a few cases.
+
+        Parameters
+        ----------
+        name : str
+            The variable whose table it is.
+        probabilities : mapping or array_like
+            A probability for one state or several. States that are not named share what is left in the proportions
+            that they have now; equally, if they have none. Or numbers for all states.
+        given : mapping, optional
+            Which rows: for some parents a state, or several. Parents that are not named may have any state.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler()
+        >>> bn.with_rows("wet", {"yes": 0.95}, {"rain": "yes"}).cpt("wet")
+        P(wet | sprinkler, rain)
+        sprinkler rain | no   yes
+        no        no   | 1    0
+        no        yes  | 0.05 0.95
+        yes       no   | 0.1  0.9
+        yes       yes  | 0.05 0.95
+        """
+        from bntk.editing import with_rows
+
+        return with_rows(self, name, probabilities, given)
+
+    def add_arc(self, tail: str, head: str) -> BayesianNetwork:
+        """A new network with one more arc, which has no influence yet.
+
+        The table of ``head`` gets an axis for ``tail``, along which its rows are repeated. So the joint distribution
+        is as before until other numbers are given, by :meth:`with_rows` or :meth:`with_cpt`.
+
+        Parameters
+        ----------
+        tail, head : str
+            The variables that the arc leads from and to.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler().add_arc("cloudy", "wet")
+        >>> bn.with_rows("wet", {"yes": 0.2}, {"cloudy": "yes", "rain": "no", "sprinkler": "no"}).n_parameters
+        13
+        """
+        from bntk.editing import add_arc
+
+        return add_arc(self, tail, head)
+
+    def remove_arc(self, tail: str, head: str, *, max_entries: int | None = None) -> BayesianNetwork:
+        """A new network with one arc less; the removed parent is averaged out of the table of ``head``.
+
+        The new table is P(head | other parents) in this network: the rows are averaged with the weights
+        P(tail | other parents), which exact inference computes. Where the other parents are impossible together, the
+        weights are P(tail).
+
+        Parameters
+        ----------
+        tail, head : str
+            The variables that the arc leads from and to.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`. Where that is too few, give
+            a table without this parent to :meth:`with_cpt`.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler()
+        >>> bn.remove_arc("cloudy", "rain").cpt("rain").values, bn.query("rain").values
+        (array([0.5, 0.5]), array([0.5, 0.5]))
+        """
+        from bntk.editing import remove_arc
+
+        return remove_arc(self, tail, head, max_entries=max_entries)
+
+    def reverse_arc(self, tail: str, head: str) -> BayesianNetwork:
+        """A new network in which one arc points the other way, with the same joint distribution (Shachter 1986).
+
+        Both variables inherit each other's parents, since the distribution could not stay the same without them.
+
+        Parameters
+        ----------
+        tail, head : str
+            The variables that the arc leads from and to.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> asia = bntk.datasets.asia()
+        >>> turned = asia.reverse_arc("lung", "either")
+        >>> turned.dag.parents("lung"), turned.dag.parents("either")
+        (('tub', 'smoke', 'either'), ('tub', 'smoke'))
+
+        References
+        ----------
+        R. D. Shachter (1986). Evaluating influence diagrams. Operations Research 34, 871-882.
+        """
+        from bntk.editing import reverse_arc
+
+        return reverse_arc(self, tail, head)
+
+    def add_variable(
+        self, table: Variable | LocalDistribution, position: Sequence[float] | None = None
+    ) -> BayesianNetwork:
+        """A new network with one more variable, the last.
+
+        Parameters
+        ----------
+        table : CPT, other local distribution, or Variable
+            The table of the new variable; its parents must be variables of the network. A variable by itself has a
+            uniform table and no parents.
+        position : pair of numbers, optional
+            Where it is drawn, in the units of ``positions``.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn, slips = bntk.datasets.sprinkler(), bntk.Variable("slips", ["no", "yes"])
+        >>> bn.add_variable(bntk.CPT(slips, [[0.99, 0.01], [0.9, 0.1]], [bn.variable("wet")])).dag.parents("slips")
+        ('wet',)
+        """
+        from bntk.editing import add_variable
+
+        return add_variable(self, table, position)
+
+    def remove_variable(self, names: str | Iterable[str], *, max_entries: int | None = None) -> BayesianNetwork:
+        """A new network without some variables, and without their arcs.
+
+        The tables of their children become P(child | other parents) in this network, as for :meth:`remove_arc`. What
+        the others have to do with each other only through a removed variable is lost; :meth:`sum_out` keeps it.
+
+        Parameters
+        ----------
+        names : str or iterable of str
+            The variables to remove.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.sprinkler().remove_variable("cloudy")
+        BayesianNetwork: 3 variables, 2 arcs, 6 parameters
+          sprinkler (2 states)
+          rain (2 states)
+          wet (2 states) <- sprinkler, rain
+        """
+        from bntk.editing import remove_variable
+
+        return remove_variable(self, names, max_entries=max_entries)
+
+    def sum_out(self, names: str | Iterable[str]) -> BayesianNetwork:
+        """A new network of the other variables, with the joint distribution that they have in this one.
+
+        The arcs from the variable are reversed one by one (:meth:`reverse_arc`), until nothing depends on it. So its
+        children become dependent on each other, and tables grow.
+
+        Parameters
+        ----------
+        names : str or iterable of str
+            The variables to sum out.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> print(bntk.datasets.sprinkler().sum_out("cloudy").dag)
+        sprinkler -> rain -> wet <- sprinkler
+        """
+        from bntk.editing import sum_out
+
+        return sum_out(self, names)
+
+    def rename(self, names: Mapping[str, str]) -> BayesianNetwork:
+        """A new network with other names for some variables, each in its old place.
+
+        Parameters
+        ----------
+        names : mapping of str to str
+            Old names to new ones.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.sprinkler().rename({"wet": "wet grass"}).names
+        ('cloudy', 'sprinkler', 'rain', 'wet grass')
+        """
+        from bntk.editing import rename
+
+        return rename(self, names)
+
+    def rename_states(self, name: str, states: Mapping[State, State]) -> BayesianNetwork:
+        """A new network with other labels for some states of a variable.
+
+        Parameters
+        ----------
+        name : str
+            The variable.
+        states : mapping
+            Old labels to new ones.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bntk.datasets.sprinkler().rename_states("rain", {"no": "dry"}).variable("rain").states
+        ('dry', 'yes')
+        """
+        from bntk.editing import rename_states
+
+        return rename_states(self, name, states)
+
+    def add_state(
+        self, name: str, state: State, *, at: int | None = None, like: State | None = None
+    ) -> BayesianNetwork:
+        """A new network in which a variable has one more state, of probability zero until other numbers are given.
+
+        Parameters
+        ----------
+        name : str
+            The variable.
+        state : state
+            The label of the new state.
+        at : int, optional
+            Its place among the states, from 0; the last by default.
+        like : state, optional
+            The state whose rows it has in the tables of the children; by default these rows are uniform.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler().add_state("rain", "snow", like="yes")
+        >>> bn.with_rows("rain", {"snow": 0.1}, {"cloudy": "yes"}).cpt("rain")
+        P(rain | cloudy)
+        cloudy | no   yes  snow
+        no     | 0.8  0.2  0
+        yes    | 0.18 0.72 0.1
+        """
+        from bntk.editing import add_state
+
+        return add_state(self, name, state, at=at, like=like)
+
+    def remove_state(self, name: str, state: State) -> BayesianNetwork:
+        """A new network in which a variable has one state less.
+
+        What is left of each row of its table is divided by its sum; the children lose the rows of the state.
+
+        Parameters
+        ----------
+        name : str
+            The variable.
+        state : state
+            The state to remove.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> bn = bntk.datasets.sprinkler().add_state("rain", "snow")
+        >>> bn.remove_state("rain", "snow") == bntk.datasets.sprinkler()
+        True
+        """
+        from bntk.editing import remove_state
+
+        return remove_state(self, name, state)
+
+    def merge_states(
+        self, name: str, states: Iterable[State], into: State | None = None, *, max_entries: int | None = None
+    ) -> BayesianNetwork:
+        """A new network in which several states of a variable are one.
+
+        In its own table their probabilities are added. In the table of a child their rows are averaged with the
+        weights P(state | the child's other parents, one of these states), which exact inference computes; so the
+        new tables are the conditional probabilities of the merged variable. Counts are added.
+
+        Parameters
+        ----------
+        name : str
+            The variable.
+        states : iterable of states
+            The states to merge; the new one has the place of the first.
+        into : state, optional
+            Its label; by default the old ones with "or", or the interval that neighbouring intervals make.
+        max_entries : int, optional
+            The clique entries that exact inference may run through, see :meth:`query`.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> weather, walk = bntk.Variable("weather", ["sun", "rain", "snow"]), bntk.Variable("walk", ["no", "yes"])
+        >>> cpts = [bntk.CPT(weather, [0.6, 0.3, 0.1]), bntk.CPT(walk, [[0.1, 0.9], [0.6, 0.4], [0.8, 0.2]], [weather])]
+        >>> bntk.BayesianNetwork.from_cpts(cpts).merge_states("weather", ["rain", "snow"], "wet").cpt("walk")
+        P(walk | weather)
+        weather | no   yes
+        sun     | 0.1  0.9
+        wet     | 0.65 0.35
+        """
+        from bntk.editing import merge_states
+
+        return merge_states(self, name, states, into, max_entries=max_entries)
 
     # ---- causal questions ------------------------------------------------------------------------------------
 
@@ -1309,6 +1717,14 @@ def _checked_positions(dag: DAG, positions: Mapping[str, Sequence[float]]) -> di
             raise _checking.wrong(what, expected, place, NetworkError)
         found[name] = float(numbers[0]), float(numbers[1])
     return {name: found[name] for name in dag.nodes if name in found}
+
+
+def _checked_labels(dag: DAG, labels: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for name, text in _checking.mapping("labels", labels, "{name: text}", NetworkError).items():
+        dag.index(name)
+        found[name] = _checking.text(f"the label of {name!r}", text, error=NetworkError)
+    return {name: found[name] for name in dag.nodes if name in found and found[name] != name}
 
 
 def _checked_prior(prior: Prior | None) -> Prior | None:

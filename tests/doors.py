@@ -238,6 +238,7 @@ def _networks(folder: Path) -> Iterator[Door]:
         cpt={"name": "rain"},
         variable={"name": "rain"},
         do={"interventions": {"rain": "yes"}},
+        divergence={"other": NETWORK},
         impute={"data": rows},
         is_close={"other": NETWORK},
         jeffrey={"targets": "rain", "beliefs": {"wet": [0.5, 0.5]}},
@@ -266,6 +267,24 @@ def _networks(folder: Path) -> Iterator[Door]:
         value_of_information={"target": "rain", "given": GIVEN, "candidates": ["cloudy"]},
     )
     yield from methods("BayesianNetwork", fitted, update={"data": ROWS})
+    arc = {"tail": "cloudy", "head": "rain"}
+    yield from methods(
+        "BayesianNetwork",
+        NETWORK,
+        with_cpt={"table": "rain", "values": [[0.5, 0.5], [0.1, 0.9]]},
+        with_rows={"name": "rain", "probabilities": {"yes": 0.2}, "given": {"cloudy": "no"}},
+        add_arc={"tail": "cloudy", "head": "wet"},
+        remove_arc=arc,
+        reverse_arc=arc,
+        add_variable={"table": a, "position": (0.0, 1.0)},
+        remove_variable={"names": ["rain"]},
+        sum_out={"names": "rain"},
+        rename={"names": {"rain": "snow"}},
+        rename_states={"name": "rain", "states": {"no": "dry"}},
+        add_state={"name": "rain", "state": "snow", "at": 1, "like": "yes"},
+        remove_state={"name": "rain", "state": "no"},
+        merge_states={"name": "rain", "states": ["no", "yes"], "into": "any"},
+    )
     loopy = {"damping": 0.0, "max_iter": 100, "tolerance": 1e-9, "schedule": "residual"}
     sampling = {"n": 100, "seed": 1}
     for engine, settings in [

@@ -31,7 +31,10 @@ LINES = [
     "evaluate FOLDER/rows.csv --target dysp --model nb --holdout 0.3 --metrics accuracy",
     "predict FOLDER/tan.json FOLDER/rows.csv", "predict FOLDER/tan.json FOLDER/rows.csv --proba -o FOLDER/out.csv",
     "predict FOLDER/asia.bif FOLDER/rows.csv --target lung --keep smoke", "convert FOLDER/asia.bif FOLDER/out.xdsl",
-    "convert asia FOLDER/out.uai", "sample asia -n 5",
+    "bootstrap FOLDER/rows.csv -n 2 --network FOLDER/out.bif", "compare asia FOLDER/asia.bif",
+    "explain FOLDER/tan.json FOLDER/rows.csv --rows 1 2", "explain asia FOLDER/rows.csv --target lung",
+    "impute asia FOLDER/rows.csv --how sample", "discretize FOLDER/rows.csv", "completion bash",
+    "convert FOLDER/asia.bif FOLDER/out.dsl --normalize", "convert asia FOLDER/out.uai", "sample asia -n 5",
     "sample asia --rows 4 --missing 0.5 --seed 3 -o FOLDER/out.csv", "sample asia --rows 4 --given xray=yes",
 ]  # fmt: skip
 ODD = [

@@ -14,12 +14,17 @@ from bntk.cli.output import check_can_be_written, note, suffix_of
 def _add_options(parser: ArgumentParser) -> None:
     add_network(parser)
     parser.add_argument("output", metavar="OUT", help="in the format of its suffix; a file there is replaced")
+    parser.add_argument(
+        "--normalize",
+        action="store_true",
+        help="divide the rows of tables by their sums, where these are not 1 (files of Hugin need not say so)",
+    )
     add_force(parser)
 
 
 def _run(options: Namespace) -> None:
     check_can_be_written(options.output, tuple(FORMATS), packed=True)
-    network = load_network(options.network)
+    network = load_network(options.network, options.normalize)
     network.save(options.output, force=options.force)
     written = FORMATS[suffix_of(options.output)]
     if not written.has_names:
@@ -38,6 +43,7 @@ COMMAND = Command(
     (
         Example("an embedded network as a file", "bntk convert asia asia.bif"),
         Example("for GeNIe, compressed", "bntk convert asia.bif asia.xdsl.gz"),
+        Example("tables of frequencies as probabilities", "bntk convert counts.bif asia.bif --normalize"),
         Example("what a classifier has learned", "bntk convert dysp.json dysp.net"),
     ),
     _add_options,

@@ -24,12 +24,18 @@ COMMANDS = {
     "learn": "learn a network, or a classifier, from rows",
     "fit": "learn the tables of a network whose structure is known",
     "evaluate": "cross-validate one or several classifiers",
+    "bootstrap": "learn many networks from resamples: how sure is each arc",
     "predict": "label rows with a classifier or a network",
     "query": "query a network: posteriors, most probable states",
+    "explain": "why rows get their classes",
+    "compare": "compare two networks: arcs, tables, divergence",
     "plot": "draw a network",
     "convert": "write a network in another file format",
     "sample": "draw rows from a network",
+    "impute": "fill in missing values",
+    "discretize": "cut columns of numbers into intervals",
     "warm-up": "compile all kernels, so that nothing waits for it later",
+    "completion": "completion by the tab key, for bash, zsh and fish",
 }
 ERROR, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -110,11 +116,16 @@ def _add(several: Any, command: Command, summary: str) -> None:
     )
     command.add_options(one)
     add_common(one)
-    one.set_defaults(run=command.run)
+    one.set_defaults(run=command.run, command=command.name)
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Fills the paragraphs of descriptions; what is indented stays as it is."""
+    """Fills the paragraphs of descriptions; what is indented stays as it is. The longest command fits on its line."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):  # whose words stand two further to the right
+            self._action_max_length += 2
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n\n".join(

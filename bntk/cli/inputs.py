@@ -30,7 +30,7 @@ def embedded() -> tuple[str, ...]:
     return tuple(datasets.names())
 
 
-def load_model(source: str) -> Any:
+def load_model(source: str, normalize: bool = False) -> Any:
     """A network or a classifier from a file, or an embedded network; a file goes before an embedded name."""
     if not Path(source).exists():
         if source in embedded():
@@ -42,7 +42,7 @@ def load_model(source: str) -> Any:
                 f"{source!r} is neither a file nor an embedded network ({shortened(embedded(), 20)})"
                 + did_you_mean(source, embedded())
             )
-    return bntk.load(source)
+    return bntk.load(source, normalize=normalize)
 
 
 def is_network(model: Any) -> bool:
@@ -52,9 +52,9 @@ def is_network(model: Any) -> bool:
     return isinstance(model, BayesianNetwork)
 
 
-def load_network(source: str) -> BayesianNetwork:
+def load_network(source: str, normalize: bool = False) -> BayesianNetwork:
     """A network; of a classifier, the network that it has learned."""
-    model = load_model(source)
+    model = load_model(source, normalize)
     if is_network(model):
         return model
     network = getattr(model, "network_", None)

@@ -113,7 +113,7 @@ def _learn_network(options: Namespace) -> None:
     data = read_data(options)
     rows = data.table(reading=reading(options))
     if options.missing == "drop":
-        rows = _complete(rows, data.source)
+        rows = complete_rows(rows, data.source)
     space = _space(spec.name, rows, options)
     started = time.perf_counter()
     network = _searched(rows, space, options)
@@ -177,10 +177,11 @@ def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
     return bntk.learn(rows, score, space, search, prior, seed=options.seed, progress=shown)
 
 
-def _complete(rows: Table, source: str) -> Table:
+def complete_rows(rows: Table, source: str) -> Table:
+    """The rows without missing values; a note tells how many are left out."""
     complete = rows.drop_missing()
     if not complete.n_rows:
-        raise DataError(f"no row of {source} is complete; take --missing em")
+        raise DataError(f"no row of {source} is complete; take --missing em with bntk learn")
     if complete.n_rows < rows.n_rows:
         note(f"{rows.n_rows - complete.n_rows:,} of {rows.n_rows:,} rows have missing values and are left out")
     return complete

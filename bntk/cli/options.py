@@ -219,7 +219,7 @@ def in_options(text: str, known: Container[str]) -> str:
     """A message of the library with arguments such as ``force=True`` written as the options that a command has."""
 
     def option(match: re.Match[str]) -> str:
-        name, value = match[1], match[2]
+        name, value = match["name"], match["value"]
         name = next((option for option, parameter in SHARED.items() if parameter == name), name)
         if name not in known:
             return match[0]
@@ -228,7 +228,10 @@ def in_options(text: str, known: Container[str]) -> str:
     return _ARGUMENT.sub(option, text)
 
 
-_ARGUMENT = re.compile(r'(?<!\w)(?<!\w\()([a-z_]+)=(?:"([^" ]+)"|True\b)')
+# Also the whole of a call with nothing else in it, as load(..., normalize=True).
+_ARGUMENT = re.compile(
+    r'(?P<call>(?<!\w)[a-z_]+\(\.\.\., )?(?<!\w)(?<!\w\()(?P<name>[a-z_]+)=(?:"(?P<value>[^" ]+)"|True\b)(?(call)\))'
+)
 
 
 def suffixes() -> str:

@@ -65,14 +65,19 @@ def showing_notes(options: Namespace, about: str = "") -> Iterator[None]:
         yield
 
 
+_FAVOUR = "some values are missing, and scores favour parents that have some"
+
+
 def _about_missing_values(options: Namespace) -> str:
     """What the library says of scores and missing values, in words of options; nothing to who has chosen one."""
     if options.missing is not None:
         return ""
+    if options.command == "bootstrap":
+        return f"{_FAVOUR}; --missing drop (complete rows only) avoids that, --missing available takes it"
     ways = "--missing state (missing is one more state) avoids that"
     if not options.target:
         ways = "--missing em (slower) or --missing drop (complete rows only) avoids that, --missing available takes it"
-    return f"some values are missing, and scores favour parents that have some; {ways}"
+    return f"{_FAVOUR}; {ways}"
 
 
 def shows_progress(options: Namespace) -> bool:

@@ -15,7 +15,7 @@ from bntk.cli.inputs import NO_VARIABLE, check_names, is_network, load_model
 from bntk.cli.models import features_of, targets_of
 from bntk.cli.options import add_data, add_json, add_output, names
 from bntk.cli.output import ROW_SUFFIXES, check_can_be_written, json_text, note, write_file, write_out, write_rows
-from bntk.cli.rows import Data, read_data, rows_for, shared_columns
+from bntk.cli.rows import Data, features_frame, read_data, rows_for, shared_columns
 from bntk.errors import DataError
 
 if TYPE_CHECKING:
@@ -75,12 +75,7 @@ def _by_classifier(classifier: Any, data: Data, options: Namespace) -> list[Answ
     if options.target and tuple(options.target) != tuple(classes):
         raise UsageError(f"--target is for networks; this classifier predicts {', '.join(classes)}")
     features = features_of(classifier)
-    there = shared_columns(data, features, options.model)
-    X = data.frame(there)
-    for name in features:
-        if name not in there:
-            X[name] = np.nan
-    X = X[features]
+    X = features_frame(data, features, options.model)
     if len(classes) == 1:
         [(target, states)] = classes.items()
         known = sorted(states)  # the order of costs and probabilities; the states may have a declared one

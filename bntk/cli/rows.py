@@ -190,3 +190,13 @@ def shared_columns(data: Data, wanted: Sequence[str], of: str) -> list[str]:
     if lacking:
         note(f"{data.source} has no column {shortened([repr(n) for n in lacking])}: taken as missing in every row")
     return there
+
+
+def features_frame(data: Data, features: Sequence[str], of: str) -> pd.DataFrame:
+    """The columns that a classifier wants, in its order; those that the data do not have are missing in every row."""
+    there = shared_columns(data, features, of)
+    frame = data.frame(there)
+    for name in features:
+        if name not in there:
+            frame[name] = np.nan
+    return frame[list(features)]

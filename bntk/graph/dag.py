@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bntk import _checking
 from bntk.errors import CycleError, GraphError
-from bntk.graph.text import read_dag, write_chains, write_dot, write_mermaid
+from bntk.graph.text import read_dag, write_chains, write_dot, write_mermaid, write_model_string
 from bntk.graph.undirected import (
     NamedNodes,
     UndirectedGraph,
@@ -770,6 +770,18 @@ class DAG(NamedNodes):
         }
         """
         return "\n".join(write_dot(self))
+
+    def to_modelstring(self) -> str:
+        """The model string of the graph, as R's bnlearn writes it; :meth:`parse` and ``model2network`` read it.
+
+        Parents come before their children. Names with blanks around them or any of ``[ ] | :`` are refused.
+
+        Examples
+        --------
+        >>> DAG.parse("C <- A; B -> C").to_modelstring()
+        '[A][B][C|A:B]'
+        """
+        return write_model_string(self)
 
     def to_mermaid(self) -> str:
         """The graph as a Mermaid flowchart, which many pages of Markdown show as a picture.

@@ -30,9 +30,10 @@ from bntk.graph.dag import DAG, Rows
 from bntk.graph.undirected import NamedNodes, UndirectedGraph, checked_nodes, checked_pair, sorted_rows
 
 if TYPE_CHECKING:
-    from bntk.causal.adjustment import AdjustmentCheck, OptimalAdjustmentSet
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from bntk.causal.adjustment import AdjustmentCheck, OptimalAdjustmentSet
 
 Pair = tuple[int, int]
 

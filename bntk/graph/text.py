@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from bntk.errors import ParseError
+from bntk.errors import GraphError, ParseError
 
 if TYPE_CHECKING:
     from bntk.graph.dag import DAG
@@ -67,6 +67,15 @@ def write_chains(dag: DAG) -> Iterator[str]:
             end = following
     if chain:
         yield " ".join(chain)
+
+
+def write_model_string(dag: DAG) -> str:
+    """The families of a DAG, as ``[A][B][C|A:B]``."""
+    for name in dag.nodes:
+        if name != name.strip() or any(mark in name for mark in "[]|:"):
+            raise GraphError(f"a model string cannot hold the name {name!r}; relabel it")
+    families = ((name, dag.parents(name)) for name in dag.topological_order)
+    return "".join(f"[{name}|{':'.join(parents)}]" if parents else f"[{name}]" for name, parents in families)
 
 
 def write_dot(dag: DAG) -> Iterator[str]:

@@ -1,63 +1,41 @@
-"""Structures beside each other, and how far the distribution of one network is from that of another."""
+"""The entropy of a network, and how far another one is from it: the Kullback-Leibler divergence by variables."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bntk import _checking
+from bntk.cpt import CPT
 from bntk.data.variable import format_states
-from bntk.errors import GraphError, NetworkError
-from bntk.graph.dag import DAG
-from bntk.graph.equivalence import PDAG, ArcComparison, compare
-from bntk.network import BayesianNetwork
+from bntk.errors import NetworkError
+from bntk.inference.engines import Floats
+from bntk.network import BayesianNetwork, a_network
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def compare_structures(learned: Any, reference: Any) -> ArcComparison:
-    """Compare a structure with a reference, such as the true one: arcs, skeletons, v-structures; and networks.
+def divergence(network: BayesianNetwork, other: BayesianNetwork, max_entries: int | None = None) -> pd.DataFrame:
+    """The divergence of each variable; see :meth:`BayesianNetwork.divergence`."""
+    import pandas as pd
 
-    Parameters
-    ----------
-    learned, reference : BayesianNetwork, DAG, PDAG, result of a search, or str
-        Over the same nodes in any order; a string as in ``DAG.parse``. Of two networks the distributions are compared,
-        too: the Kullback-Leibler divergence of the learned one from the reference, by family.
-
-    Returns
-    -------
-    ArcComparison
-        With ``shd``, the agreement (``precision``, ``recall``, ``f1``) of ``skeleton``, ``arcs`` and ``v_structures``,
-        the lists of arcs, ``kl`` and ``kl_by_family``, and :meth:`~bntk.graph.ArcComparison.plot`.
-
-    Examples
-    --------
-    >>> import bntk
-    >>> true = bntk.datasets.asia()
-    >>> learned = bntk.learn(true.sample(5000, seed=1), "bic")
-    >>> found = bntk.compare_structures(learned, true)
-    >>> found.shd, found.skeleton.recall, round(found.kl, 4)
-    (1, 0.875, 0.0016)
-    """
-    ours, theirs = (_graph(each) for each in (learned, reference))
-    found = compare(ours, theirs)
-    if not (isinstance(learned, BayesianNetwork) and isinstance(reference, BayesianNetwork)):
-        return found
-    return replace(found, kl_by_family=kl_by_family(reference, learned))
+    rows = [*_terms(network, a_network(other, "other"), max_entries).values()]
+    found = pd.DataFrame(rows, columns=["divergence", "difference"], index=pd.Index(network.names, name="variable"))
+    return found.astype(float).sort_values("divergence", ascending=False, kind="stable")
 
 
-def _graph(structure: Any) -> DAG | PDAG:
-    if isinstance(structure, str):
-        return DAG.parse(structure)
-    if isinstance(structure, (DAG, PDAG)):
-        return structure
-    dag = getattr(structure, "dag", None)  # a network, or the result of a search
-    what = "a network, a DAG, a PDAG, the result of a search, or a string such as 'A -> B'"
-    return _checking.instance("each structure", dag, DAG, what=what, error=GraphError)
+def entropy(network: BayesianNetwork, max_entries: int | None = None) -> float:
+    """The entropy of the joint distribution; see :meth:`BayesianNetwork.entropy`."""
+    terms = []
+    for cpt in network.cpts:
+        joint = network.query([v.name for v in cpt.family], max_entries=max_entries).values
+        terms.append(_expected(joint, cpt.values))
+    return max(-math.fsum(terms), 0.0)
 
 
-def kl_by_family(p: BayesianNetwork, q: BayesianNetwork) -> dict[str, float]:
+def kl_by_family(p: BayesianNetwork, q: BayesianNetwork, max_entries: int | None = None) -> dict[str, float]:
     """The terms of KL(P || Q), one for each variable, in nats.
 
     KL(P || Q) = sum_i [ sum_x P(x_i, pa_P(i)) log P(x_i | pa_P(i)) - sum_x P(x_i, pa_Q(i)) log Q(x_i | pa_Q(i)) ],
@@ -69,6 +47,8 @@ def kl_by_family(p: BayesianNetwork, q: BayesianNetwork) -> dict[str, float]:
     ----------
     p, q : BayesianNetwork
         The reference, and the network that stands in for it; with the same variables and states.
+    max_entries : int, optional
+        The limit of queries of P.
 
     Examples
     --------
@@ -77,33 +57,54 @@ def kl_by_family(p: BayesianNetwork, q: BayesianNetwork) -> dict[str, float]:
     >>> kl_by_family(bn, bn)
     {'cloudy': 0.0, 'sprinkler': 0.0, 'rain': 0.0, 'wet': 0.0}
     """
-    _refuse_other_states(p, q)
-    found = {}
-    for name in p.names:
-        found[name] = _mean_log(p, p, name) - _mean_log(p, q, name) if p.cpt(name) != q.cpt(name) else 0.0
-    return found
+    return {name: term for name, (term, _) in _terms(p, q, max_entries).items()}
 
 
-def _mean_log(p: BayesianNetwork, q: BayesianNetwork, name: str) -> float:
-    """The mean, under P, of log Q(x | parents of x in Q)."""
-    cpt = q.cpt(name)
-    axes = [*cpt.parents, q.variable(name)]
-    joint = p.query([axis.name for axis in axes]).values
-    for place, axis in enumerate(axes):  # the states of P, in the order of Q
-        states = p.variable(axis.name).states
-        if states != axis.states:
-            joint = np.take(joint, [states.index(state) for state in axis.states], axis=place)
-    seen = joint > 0
-    if (cpt.values[seen] <= 0).any():
-        return -math.inf
-    return float((joint[seen] * np.log(cpt.values[seen])).sum())
+def _terms(p: BayesianNetwork, q: BayesianNetwork, max_entries: int | None) -> dict[str, tuple[float, float]]:
+    """For each variable its term, and the largest difference of the two tables."""
+    refuse_other_variables(p, q)
+    return {name: _of_variable(p, p.cpt(name), q.cpt(name), max_entries) for name in p.names}
 
 
-def _refuse_other_states(p: BayesianNetwork, q: BayesianNetwork) -> None:
-    for variable in q.variables:
-        states = p.variable(variable.name).states
-        if set(states) != set(variable.states):
+def refuse_other_variables(network: BayesianNetwork, other: BayesianNetwork) -> None:
+    """Refuse two networks that are not over the same variables with the same states."""
+    own, others = ({v.name: v for v in each.variables} for each in (network, other))
+    for name in [*own, *others]:
+        if name not in own or name not in others:
+            raise NetworkError(f"only one of the networks has the variable {name!r}; both need the same variables")
+        if set(own[name].states) != set(others[name].states):
+            one, two = format_states(own[name].states), format_states(others[name].states)
             raise NetworkError(
-                f"the networks differ in the states of {variable.name!r}: {format_states(states)} in the reference, "
-                f"{format_states(variable.states)} in the other; give both the same (variables= in bntk.learn)"
+                f"{name!r} has the states {one} in one network and {two} in the other; both need the same states: "
+                "give variables= to what learns or fits them"
             )
+
+
+def _of_variable(network: BayesianNetwork, own: CPT, other: CPT, max_entries: int | None) -> tuple[float, float]:
+    """What a variable adds to the divergence, and the largest difference of the two tables, if they have one shape."""
+    given = [parent.name for parent in own.parents]
+    same = sorted(given) == sorted(parent.name for parent in other.parents)
+    other = other.reorder(given) if same else other
+    table = _with_states_of(network, other)
+    joint = network.query([*given, own.name], max_entries=max_entries).values
+    if same:
+        return _expected(joint, own.values) - _expected(joint, table), float(np.abs(own.values - table).max())
+    elsewhere = network.query([*(parent.name for parent in other.parents), other.name], max_entries=max_entries).values
+    return _expected(joint, own.values) - _expected(elsewhere, table), float("nan")
+
+
+def _with_states_of(network: BayesianNetwork, cpt: CPT) -> Floats:
+    """The values of a table, its states in the order that a network has them."""
+    values = cpt.values
+    for axis, variable in enumerate((*cpt.parents, cpt.child)):
+        states = network.variable(variable.name).states
+        if states != variable.states:
+            values = np.take(values, [variable.states.index(state) for state in states], axis=axis)
+    return values
+
+
+def _expected(joint: Floats, table: Floats) -> float:
+    """The expected logarithm of an entry; -inf where what is possible has the entry 0."""
+    possible = joint > 0
+    with np.errstate(divide="ignore"):
+        return float((joint[possible] * np.log(table[possible])).sum())

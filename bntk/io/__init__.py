@@ -5,6 +5,7 @@ The formats are the classes in the modules of this package that declare ``suffix
 
 from __future__ import annotations
 
+import inspect
 import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ FORMATS = _declared.FORMATS
 
 
 @says_what_to_do("the file describes more than fits into memory")
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, normalize: bool = False) -> Any:
     """Read a network or a classifier from a file, in the format that its suffix names.
 
     Parameters
@@ -32,6 +33,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     path : str or path
         The file. ``bntk.io.FORMATS`` lists all suffixes: ``.bif``, ``.json`` (bntk's own), ``.xmlbif``, ``.net`` ...;
         ``.gz`` after one of them is unpacked.
+    normalize : bool
+        Whether rows of tables are divided by their sums; by default only rows whose sum is within 1e-3 of one are read,
+        and in ``.net`` any, as Hugin does. The parameters of classifiers are not changed.
 
     Returns
     -------
@@ -54,7 +58,12 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     form = format_of(path)
     read = read_raw if form.reads_bytes else read_text
-    return form.parse(read(path), source=os.fspath(path))
+    if not _checking.flag("normalize", normalize):
+        return form.parse(read(path), source=os.fspath(path))
+    if "normalize" not in inspect.signature(form.parse).parameters:
+        raise DataError(f"{os.fspath(path)}: the format {form.__name__} cannot be read with normalize=True")
+    parse: Any = form.parse
+    return parse(read(path), source=os.fspath(path), normalize=True)
 
 
 def save(network: BayesianNetwork, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -62,7 +71,8 @@ def save(network: BayesianNetwork, path: str | os.PathLike[str], *, force: bool 
 
     The formats are those of :func:`load`. Structure, states and numbers are kept by all of them, but ``.uai`` has no
     names; only ``.json`` keeps the types of states, whether they are ordered, counts and the prior. Positions of nodes
-    are kept by ``.json``, ``.xmlbif``, ``.net`` and, rounded, ``.xdsl``. If writing fails, an existing file stays as it
+    are kept by ``.json``, ``.xmlbif``, ``.net`` and, rounded, ``.xdsl`` and ``.dsl``; labels by all of these but
+    ``.xmlbif``. If writing fails, an existing file stays as it
     was.
 
     Parameters

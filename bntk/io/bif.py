@@ -18,9 +18,10 @@ from typing import NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.cpt import CPT, ROUNDING, normalised, to_be_normalised, warn_normalised
+from bntk.cpt import CPT, ROUNDING, to_be_normalised, warn_normalised
 from bntk.data.variable import Variable, state_text
 from bntk.errors import BntkError, DataError, NetworkError, ParseError
+from bntk.io.building import divided
 from bntk.io.format import Format
 from bntk.network import BayesianNetwork
 
@@ -39,7 +40,7 @@ _MAX_DEFAULT_ENTRIES = 2**22
 _MAX_AXES = 32  # numpy's
 
 
-def parse(text: str, source: str = "") -> BayesianNetwork:
+def parse(text: str, source: str = "", normalize: bool = False) -> BayesianNetwork:
     """Read a network from BIF text.
 
     Examples
@@ -52,7 +53,7 @@ def parse(text: str, source: str = "") -> BayesianNetwork:
     >>> bn.cpt("b").probability(">=5", {"a": "yes"})
     0.9
     """
-    return _Reader(text, source).network()
+    return _Reader(text, source, normalize).network()
 
 
 def dump(network: BayesianNetwork) -> str:
@@ -68,8 +69,8 @@ class _Reader:
     character that the grammar does not use, at the same positions as in ``original``, from which names are cut.
     """
 
-    def __init__(self, text: str, source: str) -> None:
-        self.original, self.source = text, source
+    def __init__(self, text: str, source: str, normalize: bool = False) -> None:
+        self.original, self.source, self.normalize = text, source, normalize
         self.text = _QUOTED_OR_COMMENT.sub(_mask, text) if '"' in text or "/" in text else text
         self.has_quotes, self.has_properties = '"' in self.text, "property" in self.text
         self.variables: dict[str, Variable] = {}
@@ -160,7 +161,7 @@ class _Reader:
         for number in to_be_normalised([cpt.values for cpt in cpts]):
             cpt = cpts[number]
             try:
-                table, off = normalised(cpt.child, cpt.parents, cpt.values)
+                table, off = divided(cpt.child, cpt.parents, cpt.values, self.normalize)
             except NetworkError as error:
                 self._fail(str(error), self.bodies[cpt.name])
             self.cpts[cpt.name] = CPT._trusted(cpt.child, table, cpt.parents)
@@ -277,7 +278,10 @@ class _Reader:
     def _numbers(self, start: int, end: int) -> list[float]:
         text = self.text[start:end]
         try:
-            return [float(x) for x in (text.split(",") if "," in text else text.split())]
+            parts = text.split(",") if "," in text else text.split()
+            if "," in text and any(len(part.split()) > 1 for part in parts):  # some commas were left out
+                parts = [word for part in parts for word in (part.split() or [part])]
+            return [float(x) for x in parts]
         except ValueError as error:
             self._fail(f"not a list of numbers: {error}", _skip(self.text, start))
 
@@ -321,7 +325,7 @@ class _Reader:
         position = min(_skip(self.text, position), len(self.text))
         line = self.text.count("\n", 0, position) + 1
         column = position - (self.text.rfind("\n", 0, position) + 1) + 1
-        raise ParseError(message, source=self.source, line=line, column=column)
+        raise ParseError(message, source=self.source, line=line, column=column) from None
 
 
 def _configurations(parents: list[Variable]) -> list[str]:

@@ -9,13 +9,17 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.cpt import CPT, ROUNDING, normalised, warn_normalised
+from bntk._warnings import warn
+from bntk.cpt import CPT, EXACT, ROUNDING, TOLERANCE, family_text, normalised, warn_normalised
 from bntk.data.variable import State, Variable, state_text
-from bntk.errors import BntkError, DataError, NetworkError, ParseError
+from bntk.errors import BntkError, DataError, NetworkError, NormalisationWarning, ParseError
 from bntk.network import BayesianNetwork
 
 Place = tuple[int, int]  # line and column, from 1; 0 when not known
 NOWHERE: Place = (0, 0)
+
+#: What to do about rows that could be divided by their sums.
+WAY_OUT = "; load(..., normalize=True) divides each row by its sum (at the command line: bntk convert --normalize)"
 
 _MAX_PARENTS = 31  # numpy's axes, less the child's
 
@@ -29,13 +33,18 @@ class NetworkBuilder:
         The file, for messages.
     kind : str
         The name of the format, for messages.
+    normalize : bool
+        Whether rows of tables are divided by their sums, whatever these are.
+    within : float
+        Rows whose sums are so near to one are treated as without ``normalize``.
     """
 
-    def __init__(self, source: str, kind: str) -> None:
-        self.source, self.kind = source, kind
+    def __init__(self, source: str, kind: str, normalize: bool = False, within: float = EXACT) -> None:
+        self.source, self.kind, self.normalize, self.within = source, kind, normalize, within
         self.variables: dict[str, Variable] = {}
         self._cpts: dict[str, CPT] = {}
         self._positions: dict[str, tuple[float, float]] = {}
+        self._labels: dict[str, str] = {}
         self._off = 0.0
 
     def fail(self, message: str, place: Place = NOWHERE) -> NoReturn:
@@ -88,7 +97,8 @@ class NetworkBuilder:
             self.fail(f"the table of {name!r} needs {entries:,} numbers, got {len(numbers):,}", place)
         shape = [v.n_states for v in (*given, child)]
         try:
-            table, off = normalised(child, given, np.array(numbers, dtype=np.float64).reshape(shape))
+            table = np.array(numbers, dtype=np.float64).reshape(shape)
+            table, off = divided(child, given, table, self.normalize, self.within)
             kept = None if counts is None else np.array(counts).reshape(shape)
             self._cpts[name] = CPT._trusted(child, table, given, kept)
         except (NetworkError, ValueError) as error:
@@ -103,6 +113,11 @@ class NetworkBuilder:
             return
         if math.isfinite(x) and math.isfinite(y):
             self._positions[name] = x, y
+
+    def add_label(self, name: str, text: str) -> None:
+        """What a variable is called for readers; nothing, or its own name, is ignored."""
+        if text.strip() and text != name:
+            self._labels[name] = text
 
     def numbers(self, text: str, place: Place) -> list[float]:
         """The numbers in a text, separated by blanks."""
@@ -122,9 +137,57 @@ class NetworkBuilder:
             self.fail(str(error))
         if self._off > ROUNDING:
             warn_normalised(f"{self.source or self.kind + ' text'}: rows", self._off)
-        if not self._positions:
+        if not self._positions and not self._labels:
             return network
-        return BayesianNetwork(network.dag, network.cpts, positions=self._positions)
+        positions = self._positions or None
+        return BayesianNetwork(network.dag, network.cpts, positions=positions, labels=self._labels)
+
+
+def divided(
+    child: Variable,
+    parents: Sequence[Variable],
+    table: NDArray[np.float64],
+    normalize: bool,
+    within: float = EXACT,
+) -> tuple[NDArray[np.float64], float]:
+    """The table with rows that sum to one, as :func:`bntk.cpt.normalised`; with ``normalize``, whatever they sum to."""
+    if normalize:
+        table = by_sums(table, within)
+    try:
+        return normalised(child, parents, table)
+    except NetworkError as error:
+        with np.errstate(all="ignore"):
+            helps = not normalize and (table >= 0).all() and (np.abs(by_sums(table).sum(-1) - 1) <= EXACT).all()
+        raise NetworkError(f"{error}{WAY_OUT if helps else ''}") from None
+
+
+def by_sums(table: NDArray[np.float64], within: float = EXACT) -> NDArray[np.float64]:
+    """The rows divided by their sums; those that sum to one, or cannot be divided, stay as they are."""
+    with np.errstate(all="ignore"):
+        largest = table.max(axis=-1, keepdims=True, initial=0)
+        parts = table / largest  # so that no sum overflows
+        shares = parts / parts.sum(axis=-1, keepdims=True)
+        kept = np.abs(table.sum(axis=-1, keepdims=True) - 1) <= within
+        good = np.isfinite(shares).all(axis=-1, keepdims=True) & (table >= 0).all(axis=-1, keepdims=True)
+    found: NDArray[np.float64] = np.where(good & ~kept, shares, table)
+    return found
+
+
+def tell_divided(what: str, child: Variable, parents: Sequence[Variable], table: NDArray[np.float64], who: str) -> bool:
+    """Warn where rows are far from summing to one, and were divided by their sums as the program of a format does."""
+    with np.errstate(all="ignore"):
+        sums = table.sum(axis=-1).ravel()
+        off = np.abs(sums - 1) > TOLERANCE
+    if not off.any():
+        return False
+    first = float(sums[int(np.argmax(off))])
+    warn(
+        f"{what}: rows that do not sum to 1 were divided by their sums, as {who} does; the first of "
+        f"{family_text(child, parents)} sums to {first:g}",
+        NormalisationWarning,
+        [what],
+    )
+    return True
 
 
 def state_texts(variable: Variable, kind: str) -> list[str]:
@@ -146,6 +209,11 @@ def position_texts(network: BayesianNetwork, name: str) -> list[str]:
 def number_texts(row: Iterable[float]) -> str:
     """Numbers with all their digits, separated by blanks."""
     return " ".join(map(repr, row))
+
+
+def printable(name: str) -> str:
+    """A name as a picture shows it: what cannot be printed, nor be written in every file, is a blank."""
+    return "".join(c if c.isprintable() else " " for c in name)
 
 
 def identifiers(names: Iterable[str]) -> dict[str, str]:

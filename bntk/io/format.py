@@ -45,6 +45,9 @@ class Format(ABC):
     def parse(text: Any, source: str = "") -> Any:
         """Read a network from text (or bytes); ``source`` is the file, for messages.
 
+        A format whose ``parse`` also takes ``normalize``, whether rows are divided by their sums, can be read so by
+        ``load(..., normalize=True)``.
+
         What cannot be read raises a :class:`bntk.errors.ParseError` with line and column.
         """
 

@@ -10,11 +10,11 @@ from bntk.io.json_network import dump as dump
 from bntk.io.json_text import read_json
 
 
-def parse(text: str, source: str = "") -> Any:
+def parse(text: str, source: str = "", normalize: bool = False) -> Any:
     """Read the network or the classifier that the text describes."""
     document = read_json(text, source)
     if document.get("format") != "bntk classifier":
-        return json_network.read_network(document, source)
+        return json_network.read_network(document, source, normalize)
     from bntk.classifiers.saving import read_classifier
 
     return read_classifier(document, source)

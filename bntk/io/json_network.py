@@ -40,7 +40,7 @@ _PRIORS: dict[str, tuple[type, tuple[str, ...]]] = {
 }
 
 
-def parse(text: str, source: str = "") -> BayesianNetwork:
+def parse(text: str, source: str = "", normalize: bool = False) -> BayesianNetwork:
     """Read a network from JSON text.
 
     Examples
@@ -51,12 +51,12 @@ def parse(text: str, source: str = "") -> BayesianNetwork:
     >>> bn.variable("a").states
     (0, 2.5, True, 'x')
     """
-    return read_network(read_json(text, source), source)
+    return read_network(read_json(text, source), source, normalize)
 
 
-def read_network(document: dict[str, Any], source: str = "") -> BayesianNetwork:
+def read_network(document: dict[str, Any], source: str = "", normalize: bool = False) -> BayesianNetwork:
     """Read a network from the object in a JSON text."""
-    return _Reader(source).network(document)
+    return _Reader(source, normalize).network(document)
 
 
 def read_variable(entry: Any, source: str = "") -> Variable:
@@ -68,8 +68,8 @@ def read_variable(entry: Any, source: str = "") -> Variable:
 
 
 class _Reader:
-    def __init__(self, source: str) -> None:
-        self.build = NetworkBuilder(source, "JSON")
+    def __init__(self, source: str, normalize: bool = False) -> None:
+        self.build = NetworkBuilder(source, "JSON", normalize)
 
     def network(self, data: dict[str, Any]) -> BayesianNetwork:
         if data.get("format") != FORMAT:
@@ -86,7 +86,17 @@ class _Reader:
         positions = None if data.get("positions") is None else self._positions(data["positions"])
         beside = self._list(data, "prior_counts", "the file") if data.get("prior_counts") is not None else []
         prior_counts = dict(self._prior_counts(self._object(entry, "a table of prior_counts")) for entry in beside)
-        return BayesianNetwork(network.dag, network.cpts, prior=prior, prior_counts=prior_counts, positions=positions)
+        labels = None if data.get("labels") is None else self._labels(data["labels"])
+        return BayesianNetwork(
+            network.dag, network.cpts, prior=prior, prior_counts=prior_counts, positions=positions, labels=labels
+        )
+
+    def _labels(self, entry: Any) -> dict[str, str]:
+        for name, text in self._object(entry, "labels").items():
+            self.build.variable(name, NOWHERE)
+            if not isinstance(text, str):
+                self.build.fail(f"the label of {name!r} must be text, not {shown(text)}")
+        return dict(entry)
 
     def variable(self, entry: dict[str, Any]) -> None:
         name = entry.get("name")
@@ -200,6 +210,8 @@ def document_of(network: BayesianNetwork, prior: bool = True) -> dict[str, Any]:
         document["prior"] = _prior_entry(network.prior)
     if network.positions is not None:
         document["positions"] = {name: list(place) for name, place in network.positions.items()}
+    if network.labels:
+        document["labels"] = network.labels
     document["variables"] = [variable_entry(v) for v in network.variables]
     document["tables"] = [dict(_table_entry(cpt)) for cpt in network.cpts]
     if network.prior_counts:

@@ -1,15 +1,16 @@
 """Files of the UAI inference competitions: models as lists of tables, evidence, and the answers given with them.
 
 A model file has its kind (``MARKOV`` or ``BAYES``), the number of variables and of states of each, the scopes of the
-tables, and their entries, the last variable of a scope changing fastest. All numbers are separated by white space.
-A ``BAYES`` model whose tables each have their child last is a network; it has no names, so that variables become
-``x0``, ``x1``, ... and states 0, 1, ...
+tables, and their entries, the last variable of a scope changing fastest. All numbers are separated by white space. What
+follows ``#`` on a line is a comment, as in files of aGrUM. A ``BAYES`` model whose tables each have their child last is
+a network; it has no names, so that variables become ``x0``, ``x1``, ... and states 0, 1, ...
 """
 
 from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ from bntk.network import BayesianNetwork
 
 Floats = NDArray[np.float64]
 
+_COMMENT = re.compile(r"#[^\n]*")
 _MAX_AXES = 32  # numpy's
 
 
@@ -63,6 +65,8 @@ def parse_model(text: str, source: str = "") -> UAIModel:
     (((0, 1),), (2, 3))
     """
     tokens = _Tokens(text, source)
+    if tokens.is_alone("BAYES"):  # which has no variables, as aGrUM reads it
+        return UAIModel("BAYES", (), (), ())
     kind = tokens.word("MARKOV or BAYES").upper()
     if kind not in ("MARKOV", "BAYES"):
         tokens.fail(f"a model begins with MARKOV or BAYES, not {kind[:20]!r}")
@@ -75,7 +79,7 @@ def parse_model(text: str, source: str = "") -> UAIModel:
     return UAIModel(kind, cards, tuple(scopes), tuple(tables))
 
 
-def parse(text: str, source: str = "") -> BayesianNetwork:
+def parse(text: str, source: str = "", normalize: bool = False) -> BayesianNetwork:
     """Read a network from a BAYES model.
 
     Examples
@@ -85,7 +89,7 @@ def parse(text: str, source: str = "") -> BayesianNetwork:
     0.9
     """
     model = parse_model(text, source)
-    build = NetworkBuilder(source, "UAI")
+    build = NetworkBuilder(source, "UAI", normalize)
     if model.kind != "BAYES":
         build.fail("a MARKOV model is not a Bayesian network; bntk.io.uai.read_model reads its tables", (1, 1))
     if sum(model.cards) > len(text):  # a variable without a table that names its states one by one
@@ -188,13 +192,17 @@ class _Tokens:
     """The words of a text one after another, with errors that name the line."""
 
     def __init__(self, text: str, source: str) -> None:
-        self._text, self._source = text, source
-        self._words = text.split()
+        self._text, self._source = _COMMENT.sub("", text) if "#" in text else text, source
+        self._words = self._text.split()
         self._next = 0
 
     @property
     def left(self) -> int:
         return len(self._words) - self._next
+
+    def is_alone(self, word: str) -> bool:
+        """Whether the text has this word only."""
+        return [each.upper() for each in self._words[:2]] == [word]
 
     def fail(self, message: str) -> None:
         """Raise the error, at the line of the last word taken."""

@@ -4,7 +4,8 @@ Chance nodes with full tables and deterministic nodes are read. The child's stat
 last parent; in files of pyAgrum, which have a mark, those of the first one. Nodes and states of XDSL are
 called by identifiers, and parents come before their children; where ours are no identifiers or in another order, the
 real names and positions are kept in user properties of the node (``bntk_name``, ``bntk_states``, ``bntk_position``, as
-JSON), which GeNIe shows and keeps. Where nodes are drawn is kept in whole points.
+JSON), which GeNIe shows and keeps. Where nodes are drawn is kept in whole points. What
+GeNIe shows as the name of a node is a text beside its identifier: the identifier is the name here, the text its label.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 
 from bntk.cpt import CPT
 from bntk.data.variable import Variable
-from bntk.io.building import NetworkBuilder, identifiers, number_texts, state_texts
+from bntk.io.building import NetworkBuilder, identifiers, number_texts, printable, state_texts
 from bntk.io.format import Format
 from bntk.io.xml_tree import Element, escaped, read_xml
 from bntk.network import BayesianNetwork
@@ -39,7 +40,7 @@ _OTHER_NODES = {
 }
 
 
-def parse(text: str | bytes, source: str = "") -> BayesianNetwork:
+def parse(text: str | bytes, source: str = "", normalize: bool = False) -> BayesianNetwork:
     """Read a network from XDSL.
 
     Examples
@@ -51,7 +52,7 @@ def parse(text: str | bytes, source: str = "") -> BayesianNetwork:
     >>> bn.cpt("wet").probability("yes", {"rain": "yes"})
     1.0
     """
-    build = NetworkBuilder(source, "XDSL")
+    build = NetworkBuilder(source, "XDSL", normalize)
     root = read_xml(text, source, "smile")
     if (dynamic := root.first("dynamic")) is not None:
         build.fail("networks that unfold in time are not known", dynamic.place)
@@ -78,8 +79,11 @@ def parse(text: str | bytes, source: str = "") -> BayesianNetwork:
             parents.reverse()
         build.add_table(name, parents, numbers, node.place)
     for node in _drawn(root):
-        if (place := node.first("position")) is not None and node.attributes.get("id", "") in names:
-            build.add_position(names[node.attributes["id"]], _middle(place.text.split()))
+        name = names.get(node.attributes.get("id", ""), "")
+        if (place := node.first("position")) is not None and name:
+            build.add_position(name, _middle(place.text.split()))
+        if (label := node.first("name")) is not None and name and label.text != printable(name).strip():
+            build.add_label(name, label.text)
     return build.network()
 
 
@@ -204,7 +208,7 @@ def _lines(network: BayesianNetwork) -> Iterator[str]:
     yield '    <genie version="1.0" app="bntk" name="network">'
     for name, identifier in ids.items():
         yield f'      <node id="{identifier}">'
-        yield f"        <name>{escaped(_shown(name), 'XDSL')}</name>"
+        yield f"        <name>{escaped(printable(network.labels.get(name, name)), 'XDSL')}</name>"
         if name in places:
             x, y = map(round, places[name])
             yield f"        <position>{x - _WIDTH} {y - _HEIGHT} {x + _WIDTH} {y + _HEIGHT}</position>"
@@ -233,11 +237,6 @@ def _properties(variable: Variable, identifier: str, states: list[str], state_id
         yield f'      <property id="bntk_name">{escaped(json.dumps(variable.name), "XDSL")}</property>'
     if any(state_ids[state] != state for state in states):
         yield f'      <property id="bntk_states">{escaped(json.dumps(states), "XDSL")}</property>'
-
-
-def _shown(name: str) -> str:
-    """The name as a picture shows it, without characters that XML cannot hold."""
-    return "".join(c if c.isprintable() else " " for c in name)
 
 
 class XDSL(Format):

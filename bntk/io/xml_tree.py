@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, NoReturn
@@ -15,6 +16,11 @@ from defusedxml.expatreader import DefusedExpatParser
 from bntk.errors import DataError, ParseError
 
 _MAX_DEPTH = 100
+# A declaration behind blanks, which XML does not allow but files have.
+_LATE = re.compile(rb"(?:\xef\xbb\xbf)?\s+(<\?xml\s[^>]{0,200}\?>)")
+_ENCODING = re.compile(rb"encoding\s*=\s*[\"']([A-Za-z][A-Za-z0-9._-]{0,40})[\"']")
+_NOT_LINES = re.compile(rb"[^\n]")
+_BAD_COMMENT = re.compile(rb"<!-(?!-)")
 # A document type may give attributes default values, which every element then carries: only short ones.
 _MAX_DEFAULTS = 1000
 
@@ -51,6 +57,10 @@ def read_xml(data: str | bytes, source: str, root: str) -> Element:
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     document = InputSource()
+    if late := _LATE.match(raw):  # read as if it stood at the beginning, where it belongs
+        if named := _ENCODING.search(late[1]):
+            document.setEncoding(named[1].decode("ascii"))
+        raw = _NOT_LINES.sub(b" ", late[0]) + raw[late.end() :]
     document.setByteStream(BytesIO(raw))
     if isinstance(data, str):
         document.setEncoding("utf-8")  # whatever the text says that it was encoded in
@@ -61,7 +71,8 @@ def read_xml(data: str | bytes, source: str, root: str) -> Element:
         parser.parse(document)
     except SAXParseException as error:
         place = error.getLineNumber() or 0, (error.getColumnNumber() or 0) + 1
-        _refuse(f"not well-formed XML: {error.getMessage()}", source, place)
+        hint = "; a comment is written <!-- ... -->" if _starts_bad_comment(raw, place) else ""
+        _refuse(f"not well-formed XML: {error.getMessage()}{hint}", source, place)
     except DefusedXmlException:
         _refuse("entities and external files are not read; write them out", source, parser.place)
     except (SAXException, LookupError, ValueError) as error:  # ours, or an encoding that Python does not know
@@ -70,6 +81,12 @@ def read_xml(data: str | bytes, source: str, root: str) -> Element:
         found = "" if tree.root is None else f", not <{tree.root.tag[:40]}>"
         _refuse(f"expected a document with the root <{root}>{found}", source, (1, 1))
     return tree.root
+
+
+def _starts_bad_comment(raw: bytes, place: tuple[int, int]) -> bool:
+    """Whether ``<!-`` with one hyphen stands where reading stopped."""
+    lines = raw.split(b"\n", place[0])[place[0] - 1 : place[0]]
+    return bool(lines) and _BAD_COMMENT.search(lines[0][max(place[1] - 6, 0) : place[1] + 6]) is not None
 
 
 def _refuse(message: str, source: str, place: tuple[int, int]) -> NoReturn:

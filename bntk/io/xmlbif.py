@@ -18,7 +18,7 @@ from bntk.network import BayesianNetwork
 _POSITION = re.compile(r"position\s*=\s*\(\s*([^\s,()]+)\s*,\s*([^\s,()]+)\s*\)")
 
 
-def parse(text: str | bytes, source: str = "") -> BayesianNetwork:
+def parse(text: str | bytes, source: str = "", normalize: bool = False) -> BayesianNetwork:
     """Read a network from XMLBIF.
 
     Examples
@@ -29,7 +29,7 @@ def parse(text: str | bytes, source: str = "") -> BayesianNetwork:
     >>> bn.cpt("a").probability("<5")
     0.25
     """
-    build = NetworkBuilder(source, "XMLBIF")
+    build = NetworkBuilder(source, "XMLBIF", normalize)
     root = read_xml(text, source, "BIF")
     network = root.first("NETWORK")
     if network is None:

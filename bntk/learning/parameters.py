@@ -147,7 +147,8 @@ def updated(
             if not np.isfinite(table.sum()):
                 raise NetworkError(f"the counts of {list(names_of(family))} sum to {table.sum():g}: fit all rows again")
     own, prior_counts = counts[: len(families)], _by_names(wanted, counts, len(families))
-    return estimated(network.dag, families, own, network.prior, prior_counts, positions=network.positions)
+    parts = {"positions": network.positions, "labels": network.labels}
+    return estimated(network.dag, families, own, network.prior, prior_counts, **parts)
 
 
 def _by_names(families: Sequence[Family], counts: Sequence[NDArray[Any]], first: int) -> Tables:
@@ -161,15 +162,14 @@ def estimated(
     counts: Sequence[NDArray[Any]],
     prior: Prior,
     prior_counts: Tables,
-    *,
-    positions: Mapping[str, Sequence[float]] | None = None,
+    **parts: Any,
 ) -> BayesianNetwork:
     """The network with the estimates from counts: one table per family, and those that the prior needs beside."""
     cpts = [
         CPT._trusted(family[-1], values, family[:-1], table)
         for family, values, table in zip(families, prior.estimates(families, counts, prior_counts), counts, strict=True)
     ]
-    return BayesianNetwork._trusted(dag, cpts, prior=prior, prior_counts=prior_counts, positions=positions)
+    return BayesianNetwork._trusted(dag, cpts, prior=prior, prior_counts=prior_counts, **parts)
 
 
 def _needs_em(missing: str, dag: DAG, data: Any, variables: Sequence[Variable] | None) -> bool:

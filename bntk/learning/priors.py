@@ -106,6 +106,16 @@ class Prior(ABC):
         """Refuse a prior that names a variable which is none of these."""
         return
 
+    def for_edited(self, names: Mapping[str, str | None]) -> Prior | None:
+        """The prior of a network whose variables were renamed; None if it says something about one that is no more.
+
+        Parameters
+        ----------
+        names : mapping
+            The new name of each variable; None for one that was removed, or whose states are others now.
+        """
+        return self
+
 
 @dataclass(frozen=True)
 class MaximumLikelihood(Prior):
@@ -151,6 +161,14 @@ class Dirichlet(Prior):
                 f"the prior names {unknown[0]!r}{did_you_mean(unknown[0], known)}; the variables are "
                 f"{format_states(known)}"
             )
+
+    def for_edited(self, names: Mapping[str, str | None]) -> Prior | None:
+        """The same numbers under the new names."""
+        if not isinstance(self.value, Mapping):
+            return self
+        renamed = [(names.get(name, name), number) for name, number in self.value.items()]
+        kept = {name: number for name, number in renamed if name is not None}
+        return replace(self, value=kept) if len(kept) == len(renamed) else None
 
     def pseudo_count(self, child: Variable, q: int) -> float | NDArray[np.float64]:
         """The pseudo-count of the child's cells."""
@@ -305,6 +323,10 @@ class Backoff(Prior):
         """Shrunk towards the tables given the class variables alone, unless ``given`` says otherwise."""
         return self if self.given else replace(self, given=names_of(variables))
 
+    def for_edited(self, names: Mapping[str, str | None]) -> Prior | None:
+        """The same, with the new names in ``given``."""
+        return _with_given(self, names)
+
     def pseudo_count(self, child: Variable, q: int) -> float:
         """``alpha``, that of the tables that are not shrunk."""
         return self.alpha
@@ -415,6 +437,10 @@ class HDP(Prior):
         """One row added to each cell."""
         return Dirichlet(1.0)
 
+    def for_edited(self, names: Mapping[str, str | None]) -> Prior | None:
+        """The same, with the new names in ``given``."""
+        return _with_given(self, names)
+
     def pseudo_count(self, child: Variable, q: int) -> float:
         """Refused: what is added to a count depends on all counts of the table."""
         raise ArgumentError(
@@ -448,6 +474,13 @@ def class_among(variables: Sequence[Variable], target: str | None, rule: object)
     if not found:
         raise DataError(f"the class {target!r} of {rule!r} is not among the variables {list(names_of(variables))}")
     return found[0]
+
+
+def _with_given(prior: Backoff | HDP, names: Mapping[str, str | None]) -> Backoff | HDP | None:
+    """The prior with new names in ``given``; None if one of them is no more."""
+    given = [names.get(name, name) for name in prior.given]
+    kept = tuple(name for name in given if name is not None)
+    return replace(prior, given=kept) if len(kept) == len(given) else None
 
 
 def n_configurations(family: Family) -> int:

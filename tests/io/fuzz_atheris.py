@@ -32,7 +32,7 @@ with atheris.instrument_imports(include=INSTRUMENTED):
 
     import bntk
     from bntk.errors import BntkError, ParseError
-    from bntk.io import bif, json_file, json_network, net, uai, xdsl, xmlbif
+    from bntk.io import bif, dsl, json_file, json_network, net, uai, xdsl, xmlbif
 
 warnings.simplefilter("ignore")
 
@@ -117,6 +117,7 @@ FORMATS: dict[str, Callable[[], tuple[list[bytes], Callable[[bytes], object]]]] 
     "bif": of_bif,
     "xmlbif": lambda: of_network(xmlbif, "xml*"),
     "net": lambda: of_network(net, ".net"),
+    "dsl": lambda: of_network(dsl, ".dsl"),
     "xdsl": lambda: of_network(xdsl, ".xdsl"),
     "uai": lambda: of_network(uai, ".uai"),
     "evidence": of_evidence,

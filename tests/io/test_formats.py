@@ -17,11 +17,11 @@ from references import SHARED
 import bntk
 from bntk import CPT, BayesianNetwork, NoisyOr, Variable
 from bntk.errors import DataError, NetworkError, NormalisationWarning, ParseError, UnknownNameError
-from bntk.io import bif, from_pgmpy, json_network, net, to_pgmpy, uai, xdsl, xmlbif
+from bntk.io import bif, dsl, from_pgmpy, json_network, net, to_pgmpy, uai, xdsl, xmlbif
 
 WRITTEN = Path(__file__).parent / "written"
-NAMED = [xmlbif, net, xdsl, json_network]
-SUFFIXES = [".json", ".xmlbif", ".bifxml", ".xml", ".net", ".xdsl"]
+NAMED = [xmlbif, net, xdsl, dsl, json_network]
+SUFFIXES = [".json", ".xmlbif", ".bifxml", ".xml", ".net", ".xdsl", ".dsl"]
 REPOSITORY = sorted((SHARED / "data/networks").glob("*.bif.gz"))
 
 
@@ -101,7 +101,7 @@ in_xml = st.text(
     max_size=6,
 )
 in_utf8 = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
-texts = {xmlbif: in_xml, net: in_utf8, xdsl: any_text, json_network: any_text}
+texts = {xmlbif: in_xml, net: in_utf8, xdsl: any_text, dsl: any_text, json_network: any_text}
 
 
 @pytest.mark.parametrize("module", NAMED, ids=short)
@@ -132,7 +132,7 @@ def test_a_noisy_node_is_written_as_its_table(module):
     assert module.parse(module.dump(network)) == network
 
 
-@pytest.mark.parametrize("module", [bif, xmlbif, net, xdsl], ids=short)
+@pytest.mark.parametrize("module", [bif, xmlbif, net, xdsl, dsl], ids=short)
 def test_numbers_as_states_become_text_that_still_finds_them(module):
     network = BayesianNetwork.from_cpts([CPT(Variable("a", [1, 2.5, "x"]), [0.25, 0.25, 0.5])])
     again = module.parse(module.dump(network))
@@ -140,7 +140,7 @@ def test_numbers_as_states_become_text_that_still_finds_them(module):
     assert again.log_likelihood({"a": [1, 2.5]}) == network.log_likelihood({"a": [1, 2.5]})
 
 
-@pytest.mark.parametrize("module", [bif, xmlbif, net, xdsl], ids=short)
+@pytest.mark.parametrize("module", [bif, xmlbif, net, xdsl, dsl], ids=short)
 def test_states_written_alike_are_refused(module):
     network = BayesianNetwork.from_cpts([CPT(Variable("a", [1, "1"]), [0.5, 0.5])])
     with pytest.raises(DataError, match="'a' has two states that are written alike"):
@@ -389,7 +389,7 @@ TINY = BayesianNetwork.from_cpts(
         (net, '  states = ("x" "y" "z");\n', "", "node b", "'b' has no states"),
         (net, "(b | a)", "(b | q)", "data", "'q' is not declared"),
         (net, "((0.5 ", "((x ", "data", "not a list of numbers"),
-        (net, "((0.5 ", "((0.75 ", "data", "sums to 1.25"),
+        (net, "((0.5 ", "((-1 ", "data", "sums to -0.5"),
         (net, "  data = ((0.5", "  info = ((0.5", "potential (b", "'b' has no data"),
         (net, "0.75));", "0.75))", "data", "expected 'data"),
         (net, "  data = ((0.5", "  model_data = ((0.5", "model_data", "is an expression"),
@@ -397,6 +397,12 @@ TINY = BayesianNetwork.from_cpts(
         (xdsl, ">0.5 0.25", ">0.75 0.25", '<cpt id="b"', "sums to 1.25"),
         (xdsl, 'id="b"', 'id="a"', '<cpt id="a"', "'a' is declared twice"),
         (xdsl, '<cpt id="b"', "<decision id='d'/><cpt id='b'", "<decision", "'d' is a decision"),
+        (dsl, "ID = b", "ID = a", "{\n  TYPE = CPT;\n  HEADER =\n  {\n   ID = a", "'a' is declared twice"),
+        (dsl, "PARENTS = (a)", "PARENTS = (q)", "PARENTS = (q)", "the parent 'q' is no node"),
+        (dsl, "(0.5, 0.25", "(0.75, 0.25", "PROBABILITIES = (0.75", "sums to 1.25"),
+        (dsl, "(0.5, 0.25", "(x, 0.25", "PROBABILITIES = (x", "not a list of numbers"),
+        (dsl, "node a", "nodule a", "a\n {\n  TYPE", "expected '=' after 'nodule'"),
+        (dsl, "TYPE = CPT", "TYPE = NOISY_MAX", "{\n  TYPE = NOISY_MAX", "has the TYPE NOISY_MAX"),
         (json_network, '"bntk network"', '"model"', None, "found 'model'"),
         (json_network, '"version": 1', '"version": 2', None, "version 2 of the format is not known"),
         (json_network, '["no", "yes"]', '["no", "yes"', '"yes"', "not JSON"),
@@ -432,6 +438,10 @@ def test_a_cycle_is_named(module):
         xdsl: (
             '<state id="y" />\n      <probabilities>0.5 0.5',
             '<state id="y" /><parents>a</parents><probabilities>0.5 0.5 0.5 0.5',
+        ),
+        dsl: (
+            "PARENTS = ();\n  DEFINITION =\n  {\n   NAMESTATES = (x, y);\n   PROBABILITIES = (0.5, 0.5)",
+            "PARENTS = (a);\n  DEFINITION =\n  {\n   NAMESTATES = (x, y);\n   PROBABILITIES = (0.5, 0.5, 0.5, 0.5)",
         ),
         json_network: (
             '"child": "b", "values": [0.5, 0.5]',
@@ -498,6 +508,10 @@ def test_more_parents_than_an_array_has_axes_are_refused(module):
         + "<DEFINITION><FOR>c</FOR>"
         + "".join(f"<GIVEN>{p}</GIVEN>" for p in parents)
         + "<TABLE>1</TABLE></DEFINITION></NETWORK></BIF>",
+        dsl: "net n {"
+        + "".join(f"node {p} {{ DEFINITION = {{ NAMESTATES = (s); PROBABILITIES = (1); }}; }};" for p in parents)
+        + f"node c {{ PARENTS = ({', '.join(parents)});"
+        + " DEFINITION = { NAMESTATES = (s); PROBABILITIES = (1); }; }; };",
         xdsl: "<smile><nodes>"
         + "".join(f'<cpt id="{p}"><state id="s"/><probabilities>1</probabilities></cpt>' for p in parents)
         + f'<cpt id="c"><state id="s"/><parents>{" ".join(parents)}</parents><probabilities>1</probabilities></cpt>'

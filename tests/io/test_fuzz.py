@@ -13,9 +13,9 @@ import bntk
 from bntk import CPT, BayesianNetwork, Variable
 from bntk.classifiers import saving
 from bntk.errors import NormalisationWarning, ParseError
-from bntk.io import bif, json_network, net, uai, xdsl, xmlbif
+from bntk.io import bif, dsl, json_network, net, uai, xdsl, xmlbif
 
-MODULES = {".bif": bif, ".xmlbif": xmlbif, ".net": net, ".xdsl": xdsl, ".uai": uai, ".json": json_network}
+MODULES = {".bif": bif, ".xmlbif": xmlbif, ".net": net, ".xdsl": xdsl, ".dsl": dsl, ".uai": uai, ".json": json_network}
 PIECES = {
     ".bif": ["{", "}", "(", ")", ";", "|", '"', "//", "/*", "table", "default", "nan"],
     ".xmlbif": [
@@ -35,6 +35,24 @@ PIECES = {
     ],
     ".net": ["{", "}", "(", ")", "=", ";", "|", '"', "%", "\\", "node", "potential", "data", "nan", "-1"],
     ".xdsl": ["<", ">", "&", "/", '<property id="bntk_position">x</property>', "<state/>", "<parents>", "bntk_name"],
+    ".dsl": [
+        "{",
+        "}",
+        "(",
+        ")",
+        "=",
+        ";",
+        ",",
+        '"',
+        "/*",
+        "//",
+        "node x",
+        "submodel",
+        "PARENTS",
+        "TYPE",
+        "TRUTHTABLE",
+        "nan",
+    ],
     ".uai": ["0", "1", "-1", "99999999999", "1e999", "nan", "#", "BAYES", "MARKOV"],
     ".json": [
         "{",
@@ -137,11 +155,19 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path):
         bntk.load(tmp_path / "x.json.gz")
 
 
-@pytest.mark.parametrize("suffix", [".xmlbif", ".net", ".xdsl", ".uai", ".json"])
+@pytest.mark.parametrize("suffix", [".xmlbif", ".net", ".xdsl", ".dsl", ".uai", ".json"])
 @pytest.mark.parametrize(
     "text",
     ['"' * 50_000, "<a>" * 50_000, "<!DOCTYPE a [" + "(" * 50_000, "%" * 50_000, "(" * 50_000, "node a {" * 10_000]
-    + ["net { a = " + "(" * 50_000, "BAYES " + "1 " * 50_000, "<a b='" + "x" * 1_000_000, '"' + "\\" * 50_000],
+    + [
+        "net { a = " + "(" * 50_000,
+        "BAYES " + "1 " * 50_000,
+        "<a b='" + "x" * 1_000_000,
+        "/*" * 50_000,
+        "net a {" * 50_000,
+        "net a { b = " + "(" * 50_000,
+        '"' + "\\" * 50_000,
+    ],
     ids=lambda text: text[:12],
 )
 def test_hostile_text_is_refused_in_linear_time(suffix, text):

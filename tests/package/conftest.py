@@ -26,6 +26,8 @@ def example_files(tmp_path_factory):
     incomplete.drop(columns="dysp").to_csv(folder / "new.csv", index=False)
     X, y = rows.drop(columns="dysp"), rows["dysp"]
     bntk.TAN().fit(X, y).save(folder / "dysp.json")
+    counts = "variable a { type discrete [2] { no, yes }; } probability (a) { table 30, 10; }"
+    (folder / "counts.bif").write_text(counts)
     (folder / "costs.csv").write_text("true,no,yes\nno,0,1\nyes,5,0\n")
     generator = np.random.default_rng(0)
     kind = generator.integers(0, 3, 300)

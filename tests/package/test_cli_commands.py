@@ -505,7 +505,7 @@ def test_evidence_may_be_one_of_several_states(folder, ask):
     assert first["p"] == network.query("size", {"x=y": 2})[first["states"]["size"]]
 
 
-@pytest.mark.parametrize("suffix", ["bif", "json", "xmlbif", "net", "xdsl", "bif.gz"])
+@pytest.mark.parametrize("suffix", ["bif", "json", "xmlbif", "net", "xdsl", "dsl", "bif.gz"])
 def test_converting_keeps_the_network(suffix, terminal, asia):
     assert terminal(f"bntk convert asia.bif there.{suffix}")[0] == 0
     assert terminal(f"bntk convert there.{suffix} back.json")[0] == 0

@@ -70,6 +70,11 @@ def test_the_page_names_every_key_of_the_json_documents(terminal):
         "bntk learn asia.csv --target dysp --json",
         "bntk fit asia asia.csv --json",
         "bntk predict dysp.json new.csv --json",
+        "bntk bootstrap asia.csv -n 3 --json",
+        "bntk compare asia asia.bif --json",
+        "bntk explain dysp.json new.csv --json",
+        "bntk explain asia new.csv --target lung --json",
+        "bntk discretize measured.csv -o cut.csv --json",
         "bntk query asia lung --json",
         "bntk query asia --json",
         "bntk query asia --mpe --json",
@@ -81,6 +86,11 @@ def test_the_page_names_every_key_of_the_json_documents(terminal):
         assert code == 0, err
         document = json.loads(out)
         keys = set(document) | {key for part in document.get("models", []) for key in part}
-        keys |= {key for name in ("answers", "comparisons") for part in document.get(name, []) for key in part}
+        keys |= {
+            key
+            for name in ("answers", "comparisons", "families", "strengths")
+            for part in document.get(name, [])
+            for key in part
+        }
         for key in keys:
             assert f"`{key}`" in text, (line, key)

@@ -27,6 +27,8 @@ from bntk.learning.space.trees import TreeProblem, tree_problem
 from bntk.learning.space.walk import MoveRules, Walk, move_rules
 
 Arc = tuple[str, str]
+#: What users write: pairs, text, or a frame with the columns from and to.
+Arcs = Iterable[Sequence[str]] | str
 Matrix = NDArray[np.bool_]
 
 
@@ -40,8 +42,9 @@ class Space(NamedNodes):
     ----------
     nodes : iterable of str
         Distinct names; positions in moves and matrices follow their order.
-    required, forbidden : iterable of (from, to)
-        Arcs that must, or must not, be present.
+    required, forbidden : iterable of (from, to), iterable of str, str, or data frame
+        Arcs that must, or must not, be present: pairs of names; text such as ``"A -> B"`` or ``"A -> B <- C; D -> B"``,
+        as :meth:`DAG.parse` reads it; or a frame with the columns ``from`` and ``to``, as R's bnlearn has them.
     tiers : iterable of lists of str
         No arc from a node of a later tier into one of an earlier tier. Nodes that are in no tier are free.
     max_parents : int or mapping of node to int, optional
@@ -86,8 +89,8 @@ class Space(NamedNodes):
         self,
         nodes: Iterable[str],
         *,
-        required: Iterable[Sequence[str]] = (),
-        forbidden: Iterable[Sequence[str]] = (),
+        required: Arcs = (),
+        forbidden: Arcs = (),
         tiers: Iterable[Iterable[str]] = (),
         max_parents: int | Mapping[str, int] | None = None,
         groups: Iterable[Group] = (),
@@ -128,9 +131,8 @@ class Space(NamedNodes):
 
     # What the constructor is given
 
-    def _sorted_arcs(self, arcs: Iterable[Sequence[str]], argument: str) -> tuple[Arc, ...]:
-        given = _checking.several(argument, arcs, "arcs (from, to)", SpaceError)
-        pairs = {checked_pair(arc, self._positions, "arc") for arc in given}
+    def _sorted_arcs(self, arcs: Arcs, argument: str) -> tuple[Arc, ...]:
+        pairs = {checked_pair(arc, self._positions, "arc") for arc in _listed_arcs(arcs, argument, self.nodes)}
         return tuple((self.nodes[tail], self.nodes[head]) for tail, head in sorted(pairs))
 
     def _checked_limits(self, max_parents: int | Mapping[str, int] | None) -> tuple[int, ...]:
@@ -319,8 +321,8 @@ class Space(NamedNodes):
     def restrict(
         self,
         *,
-        required: Iterable[Sequence[str]] = (),
-        forbidden: Iterable[Sequence[str]] = (),
+        required: Arcs = (),
+        forbidden: Arcs = (),
         max_parents: int | Mapping[str, int] | None = None,
     ) -> Space:
         """The same space with more constraints.
@@ -421,3 +423,28 @@ def _joint_freedom(a: Space, b: Space) -> tuple[bool, list[Arc]]:
 
 def _named(space: Space, matrix: Matrix) -> list[Arc]:
     return [(space.nodes[tail], space.nodes[head]) for tail, head in np.argwhere(matrix).tolist()]
+
+
+def _listed_arcs(arcs: Any, argument: str, nodes: tuple[str, ...]) -> list[Sequence[str]]:
+    """Arcs as pairs, from pairs, text, or a frame."""
+    if isinstance(arcs, str):
+        return _arcs_of_text(arcs, nodes)
+    if hasattr(arcs, "columns"):
+        columns = [*arcs.columns]
+        if "from" not in columns or "to" not in columns:
+            raise SpaceError(f"{argument}: a frame of arcs needs the columns 'from' and 'to'; it has {columns[:8]}")
+        return [*zip(arcs["from"], arcs["to"], strict=True)]
+    found: list[Sequence[str]] = []
+    for arc in _checking.several(argument, arcs, 'arcs: (from, to), or "from -> to"', SpaceError):
+        found += _arcs_of_text(arc, nodes) if isinstance(arc, str) else [arc]
+    return found
+
+
+def _arcs_of_text(text: str, nodes: tuple[str, ...]) -> list[Sequence[str]]:
+    named = DAG.parse(text)
+    for name in named.nodes:
+        if name not in nodes:
+            raise unknown_node(name, nodes, f" in {text!r}")
+    if not named.n_arcs:
+        raise SpaceError(f'{text!r} names no arc; write "from -> to"')
+    return [*named.arcs]
