@@ -61,8 +61,8 @@ def _stem(source: str) -> str:
 COMMAND = Command(
     "explore",
     "NETWORK",
-    "Write a network as one HTML page that anyone can open and ask: nodes hold bars, and a click on a state changes all "
-    "others at once. The page computes exact posteriors by itself, without a server or a connection.",
+    "Write a network as one HTML page that anyone can open and ask: nodes hold bars, and a click on a state changes "
+    "all others at once. The page computes exact posteriors by itself, without a server or a connection.",
     (
         Example("an embedded network, as asia.html", "bntk explore asia"),
         Example("with findings to begin with", "bntk explore asia --given xray=yes --target lung -o lung.html"),
