@@ -2,7 +2,7 @@
 
 python -m benchmarks.explorer [--cases 10000] [--first-seed 0] [--data FOLDER] [--quick]
 
-``--data`` has the networks alarm.bif.gz, andes.bif.gz and so on, by default ../shared/data/networks. Milliseconds are of
+``--data`` has the networks alarm.bif.gz and so on, by default ../shared/data/networks. Milliseconds are of
 Node, for one run after a finding was added or taken away: all posteriors, as the page needs them after a click. What a
 browser takes for painting is measured by the tests of the page.
 """
