@@ -4,7 +4,9 @@ import base64
 import hashlib
 import json
 import re
+import zlib
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,8 +18,8 @@ from bntk.explore import html
 from bntk.explore.explorer import MAX_ENTRIES
 
 NASTY = [
-    "</script>", "<script>alert(1)</script>", "<!--", "-->", "<img src=x onerror=alert(1)>", "x\u2028\u2029", "'\"`${x}",
-    "\\u003c", "]]>", "&lt;b&gt;", "</SCRIPT ", "{title}", "é 变 🂡", "\x00\x07",
+    "</script>", "<script>alert(1)</script>", "<!--", "-->", "<img src=x onerror=alert(1)>", "x\u2028\u2029",
+    "'\"`${x}", "\\u003c", "]]>", "&lt;b&gt;", "</SCRIPT ", "{title}", "é 变 🂡", "\x00\x07",
 ]  # fmt: skip
 
 
@@ -45,6 +47,18 @@ def parts(path):
 def model_in(path):
     [text] = [text for _, attributes, text in parts(path).texts if attributes.get("type") == "application/json"]
     return json.loads(text)
+
+
+def script_in(page):
+    """The script that is packed in a page, by Python's own unpacker."""
+    [(size, packed)] = [(a["data-size"], text) for _, a, text in page.texts if a.get("id") == "bntk-script"]
+    raw = zlib.decompress(base64.b64decode(packed), -15)
+    assert len(raw) == int(size)
+    return raw.decode()
+
+
+def hashed(text):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def nasty_network():
@@ -79,7 +93,7 @@ def test_the_model_has_the_tables_to_the_last_bit(tmp_path):
 def test_equal_tables_are_there_once(tmp_path):
     rain = [bntk.Variable(f"rain {day}", ["no", "yes"]) for day in range(9)]
     table = np.array([[1 / 3, 2 / 3], [1 / 7, 6 / 7]])
-    cpts = [bntk.CPT(rain[0], [0.5, 0.5]), *(bntk.CPT(b, table, [a]) for a, b in zip(rain, rain[1:], strict=False))]
+    cpts = [bntk.CPT(rain[0], [0.5, 0.5]), *(bntk.CPT(b, table, [a]) for a, b in pairwise(rain))]
     found = model_in(bntk.BayesianNetwork.from_cpts(cpts).explore(tmp_path / "x.html"))
     assert len(found["tables"]) == 2
 
@@ -115,7 +129,7 @@ def test_no_name_can_leave_its_place(tmp_path):
     assert [variable["name"] for variable in found["variables"]] == NASTY
     assert found["title"] == "".join(NASTY[:5])
     text = path.read_text(encoding="utf-8")
-    assert text.count("</script>") == 2
+    assert text.count("</script>") == 3
     assert "<!--" not in text
     assert "\u2028" not in text
 
@@ -127,18 +141,17 @@ def test_the_policy_allows_the_scripts_of_the_file_and_nothing_else(tmp_path):
     assert rules["default-src"] == "'none'"
     assert set(rules) == {"default-src", "script-src", "style-src", "img-src", "base-uri", "form-action"}
     assert rules["img-src"] == "data: blob:"
-    for tag, attributes, text in page.texts:
-        if tag != "title" and "type" not in attributes:
-            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-            assert rules[f"{tag}-src"] == f"'sha256-{digest}'"
-    handlers = [
-        name for attributes in page.attributes for name in attributes if name.startswith("on") or name == "style"
-    ]
-    assert handlers == []
+    [style] = [text for tag, _, text in page.texts if tag == "style"]
+    [script] = [text for tag, attributes, text in page.texts if tag == "script" and not attributes]
+    assert rules["style-src"] == hashed(style)
+    assert rules["script-src"] == f"{hashed(script)} {hashed(script_in(page))}"
+    names = {name for attributes in page.attributes for name in attributes}
+    assert not {name for name in names if name.startswith("on") or name == "style"}
 
 
 def test_no_address_is_in_the_file_but_namespaces(tmp_path):
-    text = bntk.datasets.asia().explore(tmp_path / "x.html").read_text(encoding="utf-8")
+    path = bntk.datasets.asia().explore(tmp_path / "x.html")
+    text = path.read_text(encoding="utf-8") + script_in(parts(path))
     addresses = set(re.findall(r"[a-z]+://[^\s\"'`)<>]*", text, re.IGNORECASE))
     assert {address for address in addresses if not address.startswith("http://www.w3.org/")} == set()
     assert not re.search(r"(src|href)=[\"'](?!data:)", text)
@@ -264,7 +277,9 @@ def test_a_classifier_that_is_not_fitted_is_refused(tmp_path):
 # ---- sources ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*html.ENGINE, html.START, *html._page_files(".js"), *html._page_files(".css")])
+@pytest.mark.parametrize(
+    "name", [*html.ENGINE, html.START, html.UNPACK, *html._page_files(".js"), *html._page_files(".css")]
+)
 def test_sources_keep_the_rules_by_which_they_are_shortened(name):
     html.shortened(html._source(name))
 
@@ -283,3 +298,15 @@ def test_sources_keep_the_rules_by_which_they_are_shortened(name):
 def test_sources_that_cannot_be_shortened_safely_are_refused(source):
     with pytest.raises(ValueError, match="several lines|must end its line"):
         html.shortened(source)
+
+
+@pytest.mark.parametrize("level", [0, 1, 9])
+@pytest.mark.parametrize("strategy", [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY])
+def test_what_is_packed_is_unpacked(interpreter, level, strategy):
+    rng = np.random.default_rng(3)
+    texts = [b"", b"a", b"ab" * 40_000, html.scripts().encode(), rng.bytes(90_000), bytes(70_000)]
+    for text in texts:
+        packer = zlib.compressobj(level, zlib.DEFLATED, -15, 9, strategy)
+        packed = base64.b64encode(packer.compress(text) + packer.flush()).decode()
+        request = {"source": html._source(html.UNPACK), "packed": packed, "size": len(text)}
+        assert base64.b64decode(interpreter.ask("inflate", request)) == text
