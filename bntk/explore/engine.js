@@ -502,16 +502,27 @@ class Passes {
 
 /** The first of the largest entries of a clique that agree with the states that are known (not -1). */
 function largestWithin(table, clique, cards, states) {
-  let candidates = [0];
-  for (const v of clique) {
-    const from = states[v] < 0 ? 0 : states[v];
-    const to = states[v] < 0 ? cards[v] - 1 : states[v];
-    const longer = [];
-    for (const at of candidates) for (let state = from; state <= to; state++) longer.push(at * cards[v] + state);
-    candidates = longer;
+  let first = 0;
+  let step = 1;
+  const free = []; // the axes to run through, innermost first: their lengths, and how far apart their states are
+  for (let i = clique.length - 1; i >= 0; i--) {
+    const v = clique[i];
+    if (states[v] < 0) free.push({ length: cards[v], step });
+    else first += states[v] * step;
+    step *= cards[v];
   }
-  let best = candidates[0];
-  for (const at of candidates) if (table[at] > table[best]) best = at;
+  const at = new Array(free.length).fill(0);
+  let best = first;
+  for (let place = first, axis = 0; axis < free.length; ) {
+    if (++at[axis] < free[axis].length) {
+      place += free[axis].step;
+      if (table[place] > table[best]) best = place;
+      axis = 0;
+    } else {
+      place -= (free[axis].length - 1) * free[axis].step;
+      at[axis++] = 0;
+    }
+  }
   return best;
 }
 
