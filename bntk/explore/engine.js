@@ -315,9 +315,11 @@ class Passes {
     this.leastEvidence = new Float64Array(tree.cards.length).fill(1);
     this.workStale = new Uint8Array(n).fill(1);
     this.beliefStale = new Uint8Array(n).fill(1);
-    // How often the belief of a clique was computed, and of which one the message down to a child is.
+    // How often the belief of a clique was computed, and of which one messages down and marginals are.
     this.beliefCount = new Int32Array(n);
     this.downSeen = new Int32Array(n).fill(-1);
+    this.marginals = new Array(tree.cards.length).fill(null);
+    this.marginalSeen = new Int32Array(tree.cards.length).fill(-1);
     this.logZ = 0;
   }
 
@@ -475,13 +477,18 @@ class Passes {
   /** The posterior of a variable. */
   marginal(v) {
     const { tree, arithmetic } = this;
+    const clique = tree.evidenceAt[v];
+    const belief = this.beliefOf(clique);
+    if (this.marginalSeen[v] === this.beliefCount[clique]) return this.marginals[v].slice();
     const found = new Float64Array(tree.cards[v]);
-    arithmetic.project(this.beliefOf(tree.evidenceAt[v]), tree.ofVariable[v], found);
+    arithmetic.project(belief, tree.ofVariable[v], found);
     arithmetic.scale(found);
     if (arithmetic.logs) for (let i = 0; i < found.length; i++) found[i] = Math.exp(found[i]);
     const total = found.reduce((sum, x) => sum + x, 0);
     for (let i = 0; i < found.length; i++) found[i] /= total;
-    return found;
+    this.marginals[v] = found;
+    this.marginalSeen[v] = this.beliefCount[clique];
+    return found.slice();
   }
 
   /** The states of a largest entry, clique by clique from the root; ties go to the lowest states. */
