@@ -390,6 +390,7 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
         "GeNIe DSL": (lambda: ".dsl" in bntk.io.FORMATS, "^DSLReader$", pyagrum_files("dsl")),
         "GeNIe XDSL": (lambda: ".xdsl" in bntk.io.FORMATS, "^XDSLReader$", pyagrum_files("xdsl")),
         "UAI": (lambda: ".uai" in bntk.io.FORMATS, "^UAIReader$", pyagrum_files("uai")),
+        "a page (HTML) that answers by itself": ("^explore$", "^explore|[Hh]tml|HTML", "^explore|[Hh]tml|HTML"),
     },
 }
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "explain": "why rows get their classes",
     "compare": "compare two networks: arcs, tables, divergence",
     "plot": "draw a network",
+    "explore": "write a network as a page that anyone can ask",
     "convert": "write a network in another file format",
     "sample": "draw rows from a network",
     "impute": "fill in missing values",
