@@ -107,8 +107,11 @@ class Actions {
 
   // ---- variables ------------------------------------------------------------------------------------------------------
 
+  /** Choose a variable: its arcs stand out, and its table is shown; again: none. */
   select(i) {
-    this.store.select(this.store.selected === i ? null : i);
+    const next = this.store.selected === i ? null : i;
+    this.store.select(next);
+    if (next !== null && !document.body.classList.contains("no-panel")) this.showPanel("table");
   }
 
   setTarget(i) {
@@ -255,7 +258,7 @@ class Actions {
         this.announceFinding(i);
       }
     };
-    const form = make("form", { onsubmit: (event) => (event.preventDefault(), apply()) },
+    const form = make("form", { novalidate: true, onsubmit: (event) => (event.preventDefault(), apply()) },
       make("p", {}, "How probable is what was seen, in each state? Only the ratios matter; equal numbers say nothing."),
       rows, problem, make("button", { type: "submit", class: "main" }, "Set the likelihood"));
     const dialog = this.openDialog(["Likelihood of ", word(store.name(i))], form);

@@ -48,6 +48,13 @@ function arcHead(route, from, to) {
   return [tip, corner(1), corner(-1)].map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
 }
 
+/** The size of a name where the network is small: as large as its node has room for. */
+function farSize(name, width) {
+  farSize.context ??= document.createElement("canvas").getContext("2d");
+  farSize.context.font = `650 20px ${FONT}`;
+  return Math.max(13, Math.min(24, (20 * (width - 14)) / farSize.context.measureText(visible(name)).width)).toFixed(1);
+}
+
 class Drawing {
   constructor(store, places) {
     this.store = store;
@@ -94,6 +101,7 @@ class Drawing {
     const list = make("div", { class: "states" }, ...rows.map((row) => row.element));
     const head = make("div", { class: "head" }, title, badge, more);
     const element = make("div", { class: "node", role: "group", "data-variable": i }, head, list);
+    title.style.setProperty("--far", `${farSize(name, this.boxes[i].width)}px`);
     const node = { element, head, badge, more, list, rows, looks: "", words: "" };
     this.placeNode(i, node);
     return node;

@@ -73,10 +73,18 @@ function picture(drawing, store) {
   return svg;
 }
 
+/** The colours of the page as they are now, light or dark. */
 function picturePalette() {
-  const style = getComputedStyle(document.documentElement);
+  const probe = make("span", { hidden: true });
+  document.body.append(probe);
   const names = ["paper", "card", "ink", "muted", "line", "arc", "bar", "track", "second", "observed", "done", "target"];
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  const colour = (name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const colours = Object.fromEntries(names.map((name) => [name, colour(name)]));
+  probe.remove();
+  return colours;
 }
 
 function pictureOfNode(drawing, store, i, box, colours, context) {

@@ -47,16 +47,14 @@ function withOneFindingEach(given, model) {
   return tidy;
 }
 
-/** Weights as a finding: all equal say nothing, a single one that is left is an observation, zeros and ones exclude. */
+/** Weights as a finding: equal ones say nothing, and where they are zero or equal, states are excluded. */
 function findingFromWeights(weights) {
   const most = Math.max(...weights);
-  if (!(most > 0)) return { kind: "excluded", value: weights.map((_, s) => s) };
-  const scaled = weights.map((w) => Number((w / most).toPrecision(4)));
-  if (scaled.every((w) => w === 1)) return null;
-  if (scaled.every((w) => w === 0 || w === 1)) {
-    return { kind: "excluded", value: scaled.flatMap((w, s) => (w === 0 ? [s] : [])) };
+  if (weights.every((w) => w === most && w > 0)) return null;
+  if (weights.every((w) => w === 0 || w === most)) {
+    return { kind: "excluded", value: weights.flatMap((w, s) => (w === 0 ? [s] : [])) };
   }
-  return { kind: "likelihood", value: scaled };
+  return { kind: "likelihood", value: weights };
 }
 
 /** The likelihood of each state that a finding amounts to. */
@@ -179,7 +177,8 @@ class Store {
     const wanted = Math.min(Math.max(p, 0.005), 0.995);
     const weights = [...from.weights];
     weights[s] *= (wanted * (1 - from.now)) / (from.now * (1 - wanted));
-    return findingFromWeights(weights);
+    const most = Math.max(...weights);
+    return findingFromWeights(weights.map((w) => Number((w / most).toPrecision(4))));
   }
 
   softFinding(i) {
