@@ -33,6 +33,7 @@ _LAZY = {
     "datasets": "bntk.datasets",
     "errors": "bntk.errors",
     "evaluation": "bntk.evaluation",
+    "explore": "bntk.explore",
     "graph": "bntk.graph",
     "inference": "bntk.inference",
     "io": "bntk.io",
@@ -53,6 +54,7 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk import datasets as datasets
     from bntk import errors as errors
     from bntk import evaluation as evaluation
+    from bntk import explore as explore
     from bntk import graph as graph
     from bntk import inference as inference
     from bntk import io as io

@@ -18,9 +18,12 @@ from bntk.errors import DataError, NetworkError, UnknownNameError, did_you_mean
 from bntk.graph.dag import DAG, as_dag
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
     from bntk.data.table import Table
+    from bntk.explore import ExplorerView
     from bntk.inference.choose import EngineName, Options
     from bntk.inference.decisions import Sensitivity
     from bntk.inference.plan import Plan
@@ -1044,6 +1047,58 @@ class BayesianNetwork:
             title=title,
             layout=layout,
         )
+
+    def explore(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        target: str | None = None,
+        given: Mapping[str, Any] | None = None,
+        soft: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        max_entries: int | None = None,
+    ) -> ExplorerView | Path:
+        """The network as a page to ask: nodes hold bars, and a click on a state changes all others at once.
+
+        The page is one HTML file that holds everything, computes exact posteriors by itself, and needs no connection.
+        Without a path it is shown in a notebook, where it stays alive without a kernel.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write, ``.html``, which is replaced if it exists. The same network gives the same file.
+        target : str, optional
+            The variable of interest: what moved it, and what to observe next.
+        given, soft : mapping, optional
+            The findings to begin with, see :meth:`query`.
+        title : str, optional
+            The title of the page.
+        max_entries : int, optional
+            The clique entries that the page may run through at a click; 4,000,000 by default
+            (``bntk.explore.MAX_ENTRIES``), which takes a browser some tenths of a second.
+
+        Returns
+        -------
+        bntk.explore.ExplorerView, or with a path the path
+            The view tells the findings of the page where a kernel runs: ``view.given``.
+
+        Raises
+        ------
+        TooLargeError
+            When the cliques of the network are too large for a page; nothing is written.
+
+        Examples
+        --------
+        >>> import bntk, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     bntk.datasets.asia().explore(folder + "/asia.html", target="lung").name
+        'asia.html'
+        >>> bntk.datasets.asia().explore(given={"xray": "yes"})
+        Explorer of 8 variables, given xray='yes'
+        """
+        from bntk.explore.explorer import explore
+
+        return explore(self, path, target=target, given=given, soft=soft, title=title, max_entries=max_entries)
 
     def _repr_svg_(self) -> str | None:
         from bntk.viz.notebook import structure_svg

@@ -14,7 +14,6 @@ import numpy as np
 import bntk
 from benchmarks.torture import networks
 from benchmarks.torture.case import Case
-from bntk.errors import ImpossibleEvidence
 from bntk.explore.model import model_of
 from bntk.inference.decisions import relevant_findings, value_of_information
 from bntk.inference.evidence import Findings, clashing
@@ -221,9 +220,9 @@ def _value_differences(question: Question, found: Mapping[str, Any]) -> Iterator
         return
     for name, value in own.items():
         row = frame.loc[name]
-        # The share of a target that is all but known is a quotient of rounding.
-        known = found["entropy"] < 1e-9
-        if not _near(value["information"], row["information"]) or not (known or _near(value["share"], row["share"])):
+        # Information is a sum of differences, and its share is divided by an entropy that may be small.
+        unit = min(1.0, found["entropy"])
+        if not _near(value["information"], row["information"]) or not _near(unit * value["share"], unit * row["share"]):
             yield f"value of information of {name}: {value}, not {row.to_dict()}"
 
 
@@ -251,7 +250,7 @@ def _relevance_differences(question: Question, found: list[bool]) -> Iterator[st
                 yield f"the finding about {v} matters, but is not relevant"
 
 
-# ---- numbers -----------------------------------------------------------------------------------------------------------
+# ---- numbers ---------------------------------------------------------------------------------------------------------
 
 
 def _number(value: Any) -> float:
@@ -267,7 +266,7 @@ def _close(a: float, b: float) -> bool:
 
 
 def _near(a: float, b: float) -> bool:
-    return abs(_number(a) - b) <= RELATIVE
+    return _number(a) == b or abs(_number(a) - b) <= RELATIVE
 
 
 def _all_close(a: Any, b: Any) -> bool:

@@ -57,7 +57,11 @@ from bntk.learning.space import Space
 from bntk.network import BayesianNetwork
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
+
+    from bntk.explore import ExplorerView
 
 Floats = NDArray[np.float64]
 
@@ -115,6 +119,51 @@ class RowReader(ClassifierMixin, BaseEstimator):
         from bntk.classifiers.saving import save
 
         save(self, path, force=force)
+
+    def explore(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        target: str | None = None,
+        given: Mapping[str, Any] | None = None,
+        soft: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        max_entries: int | None = None,
+    ) -> ExplorerView | Path:
+        """The network of the fitted classifier as a page to ask, with its class as the target.
+
+        It is for classifiers whose predictions are the posteriors of one network (``network_``). Features that were
+        numbers take numbers in the page.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write, ``.html``; without one, the page is shown in a notebook.
+        target : str, optional
+            Another target than the class; of several classes, the first is the default.
+        given, soft : mapping, optional
+            The findings to begin with, see :meth:`bntk.BayesianNetwork.query`.
+        title : str, optional
+            The title of the page.
+        max_entries : int, optional
+            See :meth:`bntk.BayesianNetwork.explore`.
+
+        Returns
+        -------
+        bntk.explore.ExplorerView, or with a path the path
+
+        Examples
+        --------
+        >>> import bntk
+        >>> rows = bntk.datasets.asia().sample(200, seed=1).to_pandas()
+        >>> bntk.TAN().fit(rows.drop(columns="dysp"), rows["dysp"]).explore(given={"lung": "yes"})
+        Explorer of 8 variables, given lung='yes'
+        """
+        from bntk.explore.explorer import explore_classifier
+
+        options = {"target": target, "given": given, "soft": soft, "title": title, "max_entries": max_entries}
+        found: ExplorerView | Path = explore_classifier(self, path, options)
+        return found
 
     def _restore(self) -> None:
         """After a file was read: refuse parts that do not fit together, which kernels would trust; make the rest."""

@@ -27,6 +27,7 @@ COMMANDS = {
     "predict": "label rows with a classifier or a network",
     "query": "query a network: posteriors, most probable states",
     "plot": "draw a network",
+    "explore": "write a network as a page that anyone can ask",
     "convert": "write a network in another file format",
     "sample": "draw rows from a network",
     "warm-up": "compile all kernels, so that nothing waits for it later",

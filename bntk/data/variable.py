@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from operator import attrgetter
@@ -253,6 +254,19 @@ def state_text(state: State) -> str:
     if isinstance(state, float) and state.is_integer():
         return str(int(state))
     return str(state)
+
+
+def state_texts(variable: Variable) -> list[str]:
+    """The states of a variable as distinct texts: those that would be written alike, as in Python.
+
+    >>> state_texts(Variable("x", [1, "1", 2.0]))
+    ['1', "'1'", '2']
+    """
+    texts = [state_text(state) for state in variable.states]
+    several = {text for text, count in Counter(texts).items() if count > 1}
+    found = [repr(state) if text in several else text for state, text in zip(variable.states, texts, strict=True)]
+    # A text may look like the representation of another state; then the number of the state tells them apart.
+    return found if len({*found}) == len(found) else [f"{code}: {text}" for code, text in enumerate(found)]
 
 
 def _spellings(state: State) -> tuple[str, ...]:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import base64
 import json
-from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from bntk.data.variable import Variable, state_text
+from bntk.data.variable import State, Variable, state_texts
 from bntk.explore.placing import placed
 from bntk.inference.engines import Floats
 from bntk.inference.exact.junction import JunctionTree
@@ -45,17 +44,16 @@ def described(variable: Variable) -> dict[str, Any]:
     """A variable: its name, its states as distinct texts, and how Python and numbers name them."""
     found: dict[str, Any] = {"name": variable.name, "states": state_texts(variable)}
     if any(not isinstance(state, str) for state in variable.states) or found["states"] != list(variable.states):
-        found["literals"] = [repr(state) for state in variable.states]
+        found["literals"] = [literal(state) for state in variable.states]
     if variable.cuts is not None:
         found["cuts"] = [number if np.isfinite(number) else -1e308 for number in variable.cuts]
     return found
 
 
-def state_texts(variable: Variable) -> list[str]:
-    """States as text; those that are written alike, as 1 and "1" are, as Python writes them."""
-    texts = [state_text(state) for state in variable.states]
-    several = {text for text, count in Counter(texts).items() if count > 1}
-    return [repr(state) if text in several else text for state, text in zip(variable.states, texts, strict=True)]
+def literal(state: State) -> str:
+    """A state as Python writes it."""
+    infinite = isinstance(state, float) and not np.isfinite(state)
+    return f"float({str(state)!r})" if infinite else repr(state)
 
 
 def distinct_tables(tables: list[Floats]) -> tuple[list[Any], list[int]]:
