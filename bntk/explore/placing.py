@@ -12,7 +12,7 @@ from bntk.viz.scene import one_line, text_width
 #: Heights in pixels: of the name, of a state, of the space at the border; and how many states are shown at most.
 HEAD, ROW, PAD, MOST_ROWS = 26, 18, 6, 8
 #: Room beside the text of a state: for a sign before it, for its bar and its probability.
-SIGN, BAR, PROBABILITY = 18, 64, 46
+SIGN, BAR, PROBABILITY = 26, 64, 46
 #: The widest text of a state or a name; longer ones are shortened by the page.
 WIDEST_STATE, WIDEST_NAME = 110.0, 200.0
 NAME_SIZE, STATE_SIZE = 13.0, 11.5

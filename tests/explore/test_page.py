@@ -339,6 +339,7 @@ def test_a_case_is_saved_and_shown_again(asia: Page) -> None:
     asia.press("shift", "DELETE")
     asia.assert_shows()
     asia.tab("cases")
+    asia.settle()
     asia.one("#panel-cases tbody .link").click()
     asia.assert_shows({"xray": "yes"})
 

@@ -191,9 +191,9 @@ class Actions {
   menuKey(event) {
     const buttons = [...this.menu.querySelectorAll("button")];
     const at = buttons.indexOf(document.activeElement);
-    const inRow = document.activeElement.closest(".menu-state");
-    const down = inRow && inRow.nextElementSibling ? 3 : inRow ? buttons.length - at - [...this.menu.children].filter((c) => c.tagName === "BUTTON").length : 1;
-    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: inRow ? Math.max(1, down) : 1, ArrowUp: inRow?.previousElementSibling ? -3 : -1 };
+    const below = buttons.findIndex((item) => !item.closest(".menu-state")); // the first below the rows of three
+    const down = at < below ? Math.min(at + 3, below) - at : 1;
+    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: down, ArrowUp: at < below && at >= 3 ? -3 : -1 };
     if (event.key === "Escape" || event.key === "Tab") this.closeMenu();
     else if (event.key === "Home") buttons[0].focus();
     else if (event.key === "End") buttons[buttons.length - 1].focus();

@@ -52,7 +52,7 @@ function arcHead(route, from, to) {
 function farSize(name, width) {
   farSize.context ??= document.createElement("canvas").getContext("2d");
   farSize.context.font = `650 20px ${FONT}`;
-  return Math.max(13, Math.min(24, (20 * (width - 14)) / farSize.context.measureText(visible(name)).width)).toFixed(1);
+  return Math.max(13, Math.min(24, (18 * (width - 14)) / farSize.context.measureText(visible(name)).width)).toFixed(1);
 }
 
 class Drawing {

@@ -291,7 +291,7 @@ function paintToolbar({ store, toolbar }) {
   setAttribute(buttons.beside, "aria-pressed", String(store.other !== null));
   const logP = store.result.possible ? store.result.logProbability : -Infinity;
   toolbar.figure.dataset.logProbability = String(logP);
-  setText(toolbar.figure, store.result.possible ? (clean ? "no findings" : `P = ${probability(logP)}`) : "contradiction");
+  setText(toolbar.figure, store.result.possible ? (clean ? "no findings" : `P(findings) = ${probability(logP)}`) : "contradiction");
   toolbar.figure.classList.toggle("problem", !store.result.possible);
 }
 

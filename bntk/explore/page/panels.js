@@ -188,9 +188,9 @@ class Panels {
   /** The state of the target whose probability a finding changes most, and by how much. */
   largestChange({ posterior, without }) {
     if (!without) return [0, null];
-    let best = 0;
     const change = (s) => posterior[s] - without[s];
-    for (let s = 1; s < posterior.length; s++) if (Math.abs(change(s)) > Math.abs(change(best)) + 1e-12) best = s;
+    const size = (s) => Math.abs(change(s)) + (change(s) > 0 ? 1e-9 : 0); // of two that are equal, the one that grew
+    const best = [...posterior.keys()].reduce((a, b) => (size(b) > size(a) ? b : a));
     return [best, change(best)];
   }
 
@@ -328,7 +328,7 @@ class Panels {
     const open = () => (store.setCase(entry.case), actions.say([word(entry.name), " is shown."]));
     const beside = () => (store.compareWith({ name: entry.name, case: entry.case }), actions.say([word(entry.name), " is beside this case."]));
     const name = make("button", { type: "button", class: "link", "data-key": `open ${k}`, onclick: open }, word(entry.name));
-    const cells = [make("th", { scope: "row" }, name, make("div", { class: "muted small" }, summary)), make("td", { class: "number", "data-log-probability": String(possible ? logProbability : -Infinity) }, possible ? probability(logProbability) : "impossible")];
+    const cells = [make("th", { scope: "row" }, name), make("td", { class: "number", "data-log-probability": String(possible ? logProbability : -Infinity) }, possible ? probability(logProbability) : "impossible")];
     if (target !== null) {
       const marginal = possible ? [...marginals[target]] : [];
       const s = marginal.indexOf(Math.max(...marginal));
@@ -337,7 +337,9 @@ class Panels {
     cells.push(make("td", { class: "acts" },
       button("", "compare", beside, { class: "plain", "data-key": `beside ${k}`, description: `Put ${plainWord(entry.name)} beside this case` }),
       button("", "close", () => store.forget(entry), { class: "plain", "data-key": `forget ${k}`, description: `Remove ${plainWord(entry.name)}` })));
-    return make("tr", { "data-case": k, class: sameCase(entry.case, store.case) ? "current" : null }, cells);
+    const looks = sameCase(entry.case, store.case) ? "current" : null;
+    const below = make("tr", { class: `summary ${looks ?? ""}` }, make("td", { colspan: cells.length, class: "muted small" }, summary));
+    return [make("tr", { "data-case": k, class: looks }, cells), below];
   }
 
   saveCase() {
