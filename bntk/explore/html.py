@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import zlib
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -13,7 +14,7 @@ from typing import Any
 #: The scripts of the interpreter, which share a scope of their own; of it the page sees ``createEngine`` alone.
 ENGINE = ("engine.js", "decisions.js", "cases.js")
 #: The page's own scripts and styles are all files of this folder, by name; then the page is started.
-PAGE, START = "page", "boot.js"
+PAGE, START, UNPACK = "page", "boot.js", "unpack.js"
 
 _TEMPLATE = """<!DOCTYPE html>
 <html lang="en">
@@ -30,7 +31,8 @@ _TEMPLATE = """<!DOCTYPE html>
 <div id="bntk"></div>
 <noscript>This page computes its answers by itself, and needs JavaScript for it.</noscript>
 <script type="application/json" id="bntk-model">{model}</script>
-<script>{script}</script>
+<script type="text/plain" id="bntk-script" data-size="{size}">{packed}</script>
+<script>{unpacking}</script>
 </body>
 </html>
 """
@@ -38,14 +40,20 @@ _TEMPLATE = """<!DOCTYPE html>
 
 def html_of(model: dict[str, Any], title: str) -> str:
     """The page that shows a model; the same model gives the same text."""
-    style, script = styles(), scripts()
+    style, script, unpacking = styles(), scripts(), unpacking_script()
     # Pictures of the page itself, for saving as PNG, are the only other thing that it loads.
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_hash(unpacking)}' '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     return _TEMPLATE.format(
-        policy=escape(policy, quote=False), title=escape(title), style=style, model=json_for_html(model), script=script
+        policy=escape(policy, quote=False),
+        title=escape(title),
+        style=style,
+        model=json_for_html(model),
+        size=len(script.encode()),
+        packed=packed(script),
+        unpacking=unpacking,
     )
 
 
@@ -53,6 +61,12 @@ def json_for_html(value: Any) -> str:
     """JSON that ends no element and begins no comment, whatever names it holds; ASCII only."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def packed(text: str) -> str:
+    """A text as unpack.js reads it: UTF-8, deflated, in base64."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return base64.b64encode(packer.compress(text.encode()) + packer.flush()).decode()
 
 
 def _hash(text: str) -> str:
@@ -81,6 +95,12 @@ def engine_script() -> str:
     """The interpreter as an expression of JavaScript whose value is ``createEngine``."""
     source = "\n".join(shortened(_source(name)) for name in ENGINE)
     return f"(()=>{{\n{source}\nreturn createEngine;\n}})()"
+
+
+@cache
+def unpacking_script() -> str:
+    """The script that unpacks the others."""
+    return f'(()=>{{"use strict";\n{shortened(_source(UNPACK))}\nunpack("bntk-script");\n}})();'
 
 
 def _page_files(suffix: str) -> list[str]:
