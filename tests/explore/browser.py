@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import bntk
-from bntk.explore.html import html_of
-from bntk.explore.model import model_of
 
 #: What the page shows: the probability of each state, without rounding.
 READ = """
@@ -27,28 +22,6 @@ return [of('p'), of('otherP')];
 """
 
 
-def chromium(width: int = 1280, height: int = 860, *switches: str) -> Any:
-    """A new browser; the test is skipped with the reason where there is none."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    binary = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
-    service = shutil.which("chromedriver")
-    if binary is None or service is None:
-        pytest.skip("Chromium and its driver are not installed (Debian: chromium, chromium-driver)")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    switches = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--lang=en-US", *switches)
-    for switch in (*switches, f"--window-size={width},{height}", "--hide-scrollbars", "--no-first-run"):
-        options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    environment = {**os.environ, "LANGUAGE": "en_US"}
-    from selenium.webdriver.chrome.service import Service
-
-    driver = webdriver.Chrome(options=options, service=Service(service, env=environment))
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    return driver
-
-
 class Page:
     """The explorer of a network in a browser, and what a person does there."""
 
@@ -56,14 +29,14 @@ class Page:
         self.driver, self.folder = driver, folder
         self.count = 0
 
-    def open(self, network: bntk.BayesianNetwork, target: str | None = None, fragment: str = "", title: str = "") -> None:
+    def open(
+        self, network: bntk.BayesianNetwork, target: str | None = None, fragment: str = "", title: str = ""
+    ) -> None:
         """Write the page of a network and open it."""
-        self.network, self.target = network, target
-        place = None if target is None else network.dag.index(target)
-        self.count += 1
+        self.network, self.count = network, self.count + 1
         path = self.folder / f"page{self.count}.html"
-        path.write_text(html_of(model_of(network, place, None, title or None), title or "network"), encoding="utf-8")
-        self.url = path.as_uri()
+        network.explore(path, target=target, title=title or None)
+        self.url, self.source = path.as_uri(), path.read_text(encoding="utf-8")
         self.goto(fragment)
 
     def goto(self, fragment: str = "") -> None:

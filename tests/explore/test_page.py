@@ -6,20 +6,25 @@ import json
 import math
 import tempfile
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from explore.browser import Page, chromium
+from explore.browser import Page
 from references import shared
 
 import bntk
+from benchmarks.explorer.chromium import NoBrowser, chromium, resize
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Page]:
-    driver = chromium()
+    try:
+        driver = chromium()
+    except NoBrowser as error:
+        pytest.skip(str(error))
     with tempfile.TemporaryDirectory() as folder:
         yield Page(driver, Path(folder))
     driver.quit()
@@ -154,7 +159,9 @@ def test_the_menu_does_what_clicks_do(asia: Page) -> None:
 def test_a_long_press_opens_the_menu(asia: Page) -> None:
     box = asia.box(asia.row("bronc", "yes"))
     point = [{"x": box["x"] + 30, "y": box["y"] + box["height"] / 2}]
-    touch = lambda kind, points: asia.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})  # noqa: E731
+    touch = lambda kind, points: asia.driver.execute_cdp_cmd(
+        "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+    )  # noqa: E731
     touch("touchStart", point)
     asia.wait(lambda: asia.all(".menu"), "the menu")
     touch("touchEnd", [])
@@ -216,7 +223,9 @@ def test_the_most_probable_explanation_is_switched_on_and_off(asia: Page) -> Non
     starred = {row.get_attribute("data-variable"): row for row in asia.all(".state.best")}
     for i, name in enumerate(asia.network.dag.nodes):
         if name != "dysp":
-            assert int(starred[str(i)].get_attribute("data-state")) == asia.network.variable(name).states.index(best[name])
+            assert int(starred[str(i)].get_attribute("data-state")) == asia.network.variable(name).states.index(
+                best[name]
+            )
     shown = asia.wait(lambda: asia.js("return document.querySelector('[data-mpe]')?.dataset.mpe"), "its probability")
     assert abs(float(shown) - best.log_probability) < 1e-9
     asia.press("e")
@@ -234,12 +243,16 @@ def test_what_moved_a_target_and_what_would_tell_most(asia: Page) -> None:
     asia.one("#target option[value='%d']" % asia.network.dag.index("lung")).click()
     moved = asia.network.relevant_findings("lung", given)
     asia.wait(lambda: asia.all("[data-divergence]"), "the influence")
-    shown = asia.js("return Array.from(document.querySelectorAll('[data-divergence]'), e => [+e.dataset.variable, +e.dataset.divergence, +e.dataset.change])")
+    shown = asia.js(
+        "return Array.from(document.querySelectorAll('[data-divergence]'), e => [+e.dataset.variable, +e.dataset.divergence, +e.dataset.change])"
+    )
     names = asia.network.dag.nodes
     assert [names[i] for i, _, _ in shown] == list(moved.index)
     np.testing.assert_allclose([row[1:] for row in shown], moved[["divergence", "change"]].to_numpy(), atol=1e-9)
     value = asia.network.value_of_information("lung", given)
-    told = asia.js("return Array.from(document.querySelectorAll('[data-information]'), e => [+e.dataset.variable, +e.dataset.information])")
+    told = asia.js(
+        "return Array.from(document.querySelectorAll('[data-information]'), e => [+e.dataset.variable, +e.dataset.information])"
+    )
     assert [names[i] for i, _ in told] == [name for name in value.index if value.information[name] > 1e-12][: len(told)]
     np.testing.assert_allclose([x for _, x in told], value.information.to_numpy()[: len(told)], atol=1e-9)
 
@@ -258,7 +271,9 @@ def test_what_is_irrelevant_to_the_target_is_hidden(asia: Page) -> None:
     asia.press("h")
     network = asia.network
     hidden = {network.dag.nodes[int(node.get_attribute("data-variable"))] for node in asia.all(".node.irrelevant")}
-    expected = {v for v in network.dag.nodes if v not in ("lung", "smoke") and network.dag.d_separated("lung", v, "smoke")}
+    expected = {
+        v for v in network.dag.nodes if v not in ("lung", "smoke") and network.dag.d_separated("lung", v, "smoke")
+    }
     assert hidden == expected
     assert expected
     asia.press("h")
@@ -330,7 +345,11 @@ def drop(page: Page, name: str, text: str) -> None:
         "document.querySelector('.paper').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));",
         name, text,
     )  # fmt: skip
-    page.wait(lambda: page.js("return !document.querySelector('#panel-cases').hidden && document.querySelector('#panel-cases .cases, #panel-cases .problem')"))
+    page.wait(
+        lambda: page.js(
+            "return !document.querySelector('#panel-cases').hidden && document.querySelector('#panel-cases .cases, #panel-cases .problem')"
+        )
+    )
 
 
 def test_a_case_is_saved_and_shown_again(asia: Page) -> None:
@@ -346,13 +365,20 @@ def test_a_case_is_saved_and_shown_again(asia: Page) -> None:
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_rows_of_a_csv_file_become_cases(asia: Page, separator: str) -> None:
-    lines = [["xray", '"smoke"', "height", "dysp"], ["yes", '"no"', '"1;2,""3"""', ""], ["", "NA", "x", '"maybe"'], ["no", "yes", "1", "yes"]]
+    lines = [
+        ["xray", '"smoke"', "height", "dysp"],
+        ["yes", '"no"', '"1;2,""3"""', ""],
+        ["", "NA", "x", '"maybe"'],
+        ["no", "yes", "1", "yes"],
+    ]
     drop(asia, "rows.csv", "\ufeff" + "\r\n".join(separator.join(line) for line in lines) + "\r\n")
     words = asia.text("#panel-cases .problem")
     assert "height" in words
     assert "dysp" in words
     assert "maybe" in words
-    found = asia.js("return Array.from(document.querySelectorAll('.cases td[data-log-probability]'), e => +e.dataset.logProbability)")
+    found = asia.js(
+        "return Array.from(document.querySelectorAll('.cases td[data-log-probability]'), e => +e.dataset.logProbability)"
+    )
     rows = [{"xray": "yes", "smoke": "no"}, {}, {"xray": "no", "smoke": "yes", "dysp": "yes"}]
     np.testing.assert_allclose(found, [asia.network.log_probability(row) for row in rows], atol=1e-9)
     asia.all("#panel-cases tbody .link")[2].click()
@@ -371,7 +397,9 @@ def test_numbers_of_a_csv_file_fall_into_intervals(page: Page) -> None:
     variable = tan.network_.variable("x")
     values = [*variable.cuts, -100.0, 100.0, 0.3]
     drop(page, "numbers.csv", "x\n" + "\n".join(repr(float(v)) for v in values) + "\n")
-    found = page.js("return Array.from(document.querySelectorAll('.cases td[data-log-probability]'), e => +e.dataset.logProbability)")
+    found = page.js(
+        "return Array.from(document.querySelectorAll('.cases td[data-log-probability]'), e => +e.dataset.logProbability)"
+    )
     rest = dict.fromkeys(v for v in tan.network_.dag.nodes if v != "x")
     expected = [tan.network_.log_likelihood({"x": [v], **{name: [None] for name in rest}}) for v in values]
     np.testing.assert_allclose(found, expected, atol=1e-9)
@@ -437,7 +465,9 @@ def test_pictures_are_saved(asia: Page, tmp_path: Path) -> None:
         asia.wait((tmp_path / f"asia.{suffix.lower()}").exists, suffix)
     import xml.etree.ElementTree as ElementTree
 
-    words = [element.text for element in ElementTree.parse(tmp_path / "asia.svg").iter() if element.tag.endswith("text")]
+    words = [
+        element.text for element in ElementTree.parse(tmp_path / "asia.svg").iter() if element.tag.endswith("text")
+    ]
     assert {*asia.network.dag.nodes} <= {*words}
     assert (tmp_path / "asia.png").read_bytes().startswith(b"\x89PNG")
     import matplotlib.image
@@ -489,7 +519,9 @@ def test_the_keyboard_alone_suffices(asia: Page) -> None:
 
 
 def test_everything_has_a_role_and_a_name(asia: Page) -> None:
-    nameless = asia.js("return Array.from(document.querySelectorAll('button, input, select, [role]'), e => e).filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length || e.hasAttribute('aria-labelledby'))).map(e => e.outerHTML)")
+    nameless = asia.js(
+        "return Array.from(document.querySelectorAll('button, input, select, [role]'), e => e).filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length || e.hasAttribute('aria-labelledby'))).map(e => e.outerHTML)"
+    )
     assert [html for html in nameless if "aria-live" not in html] == []
     tree = asia.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     names = [node["name"]["value"] for node in tree if node.get("name") and node["role"]["value"] == "button"]
@@ -503,9 +535,14 @@ NAMES = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "
 def test_hostile_names_are_text(page: Page) -> None:
     variables = [bntk.Variable(name, [name, "</style><b>", "\\u003c"]) for name in NAMES]
     cpts = [bntk.CPT(variables[0], [0.2, 0.3, 0.5])]
-    cpts += [bntk.CPT(v, [[0.2, 0.3, 0.5], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], [u]) for u, v in zip(variables, variables[1:], strict=False)]
+    cpts += [
+        bntk.CPT(v, [[0.2, 0.3, 0.5], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], [u])
+        for u, v in zip(variables, variables[1:], strict=False)
+    ]
     page.open(bntk.BayesianNetwork.from_cpts(cpts), title="</title><script>alert(2)</script>")
-    titles = page.js("return Array.from(document.querySelectorAll('.node'), n => [+n.dataset.variable, n.querySelector('.title').textContent])")
+    titles = page.js(
+        "return Array.from(document.querySelectorAll('.node'), n => [+n.dataset.variable, n.querySelector('.title').textContent])"
+    )
     for i, text in titles:
         expected = NAMES[i] if NAMES[i].strip(" \u200b") else text
         assert text == expected
@@ -528,7 +565,9 @@ def test_numbers_are_written_as_the_locale_does(page: Page) -> None:
     page.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {"userAgent": "test", "acceptLanguage": "de-DE"})
     try:
         page.open(bntk.datasets.asia())
-        assert page.js("return arguments[0].querySelector('.figure').textContent", page.row("xray", "yes")) == "11,0\xa0%"
+        assert (
+            page.js("return arguments[0].querySelector('.figure').textContent", page.row("xray", "yes")) == "11,0\xa0%"
+        )
     finally:
         page.driver.execute_cdp_cmd("Emulation.setLocaleOverride", {})
         page.driver.execute_cdp_cmd("Emulation.setUserAgentOverride", {"userAgent": "", "acceptLanguage": "en-US"})
@@ -537,22 +576,45 @@ def test_numbers_are_written_as_the_locale_does(page: Page) -> None:
 def test_light_dark_and_phone_width(asia: Page) -> None:
     ground = lambda: asia.js("return getComputedStyle(document.body).backgroundColor")  # noqa: E731
     light = ground()
-    asia.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    resize(asia.driver, 1280, 860, dark=True)
     assert ground() != light
     asia.one("button[aria-label^='Light']").click()
     assert ground() == light
-    asia.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    asia.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    resize(asia.driver, 390, 844, phone=True)
     try:
         asia.goto()
         assert asia.js("return document.documentElement.scrollWidth") <= 390
         for button in asia.all(".toolbar button"):
-            assert asia.box(button)["x"] + asia.box(button)["width"] <= 390
+            assert asia.box(button)["right"] <= 390
         asia.click(asia.row("xray", "yes"))
         asia.assert_shows({"xray": "yes"})
     finally:
-        asia.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "width": 1280, "height": 860, "mobile": False})
+        resize(asia.driver, 1280, 860)
+
+
+def test_inside_of_another_page_it_lives_and_tells_its_findings(asia: Page) -> None:
+    """As in a notebook: a frame without an origin, whose address, clipboard and storage may not be used."""
+    path = asia.folder / "outer.html"
+    path.write_text(
+        "<script>told = []; onmessage = (event) => event.data.bntk === 'case' && told.push(event.data.case.observed)</script>"
+        f'<iframe sandbox="allow-scripts allow-downloads" style="width:1200px;height:800px" srcdoc="{escape(asia.source)}"></iframe>',
+        encoding="utf-8",
+    )
+    asia.driver.get(path.as_uri())
+    asia.driver.switch_to.frame(0)
+    try:
+        asia.click(asia.row("xray", "yes"))
+        asia.assert_shows({"xray": "yes"})
+        asia.driver.switch_to.default_content()
+        assert asia.wait(lambda: asia.js("return told"), "the case") == [{"xray": "yes"}]
+        case = {"observed": {"smoke": "no"}, "intervened": {"tub": "yes"}}
+        asia.js("frames[0].postMessage({bntk: 'setCase', case: arguments[0]}, '*')", case)
+        asia.driver.switch_to.frame(0)
+        asia.wait(lambda: "intervened" in asia.node("tub").get_attribute("class"), "the case from outside")
+        asia.assert_shows({"smoke": "no"}, do={"tub": "yes"})
+    finally:
+        asia.driver.switch_to.default_content()
+    assert asia.js("return told.length") == 1
 
 
 # ---- larger networks -------------------------------------------------------------------------------------------------

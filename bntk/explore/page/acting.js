@@ -34,6 +34,13 @@ class Actions {
       if (store.target !== null && store.target !== i) words.push(this.targetWords());
     }
     this.announce(`${words.join(". ")}.`);
+    if (store.contradiction && !this.panelShows?.("findings")) this.sayContradiction();
+  }
+
+  sayContradiction() {
+    const parts = this.clashing();
+    if (parts.length === 1) this.say([...parts, " is impossible in this network."], 8);
+    else this.say(["These findings contradict each other: ", ...joined(parts), "."], 8);
   }
 
   targetWords() {

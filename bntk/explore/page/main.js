@@ -22,6 +22,7 @@ function mountExplorer(root, model, engine, options = {}) {
     togglePanel(page, true);
     panels.open(name);
   };
+  actions.panelShows = (name) => panels.openName === name && !document.body.classList.contains("no-panel");
   listen(page);
   paintAll(page, "start");
   view.fit();

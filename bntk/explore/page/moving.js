@@ -30,10 +30,11 @@ class Window {
     if (!width || !height) return;
     const { left, top, right, bottom } = this.drawing.frame();
     const margin = Math.min(24, width / 20);
-    const scale = Math.min((width - 2 * margin) / (right - left), (height - 2 * margin) / (bottom - top), 1.25);
+    const below = width < 500 ? 40 : 0; // the zoom buttons of a phone
+    const scale = Math.min((width - 2 * margin) / (right - left), (height - below - 2 * margin) / (bottom - top), 1.25);
     this.scale = Math.max(scale, FARTHEST);
     this.x = (width - this.scale * (left + right)) / 2;
-    this.y = (height - this.scale * (top + bottom)) / 2;
+    this.y = (height - below - this.scale * (top + bottom)) / 2;
     this.untouched = true;
     this.apply();
   }
