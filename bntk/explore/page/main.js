@@ -23,6 +23,7 @@ function mountExplorer(root, model, engine, options = {}) {
     panels.open(name);
   };
   actions.panelShows = (name) => panels.openName === name && !document.body.classList.contains("no-panel");
+  if (options.embedded && window.innerWidth <= 760) togglePanel(page, false); // a frame has less room than a phone
   listen(page);
   paintAll(page, "start");
   view.fit();

@@ -177,7 +177,8 @@ class Panels {
       const words = findingWords(store, effect.variable, findingOf(store.case, effect.variable));
       const title = "the largest change of a probability of the target by this finding, given the others";
       const [s, change] = this.largestChange(effect);
-      const text = change === null ? ["alone impossible"] : [make("span", { class: "muted" }, word(store.state(store.target, s)), " "), formats.signed.format(change)];
+      const moved = [make("span", { class: "muted" }, word(store.state(store.target, s)), " "), formats.signed.format(change)];
+      const text = change === null ? ["impossible without it"] : Math.abs(change) < 0.0005 ? ["no change"] : moved;
       return make("li", { "data-variable": effect.variable, "data-change": String(effect.change), "data-divergence": String(effect.divergence), title },
         make("button", { type: "button", class: "link", "data-key": `moved ${effect.variable}`, onclick: () => actions.goTo(effect.variable) }, words),
         make("span", { class: "figure" }, text));
