@@ -17,8 +17,9 @@ import bntk
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from benchmarks.explorer.chromium import chromium, resize  # noqa: E402
 from make_pictures import wine_tan  # noqa: E402
+
+from benchmarks.explorer.chromium import chromium, resize  # noqa: E402
 
 #: Three findings of a patient under anaesthesia.
 FINDINGS = {"HRBP": "HIGH", "CVP": "LOW", "PRESS": "HIGH"}

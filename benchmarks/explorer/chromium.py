@@ -8,7 +8,7 @@ from typing import Any
 BROWSERS, DRIVER = ("chromium", "chromium-browser", "google-chrome"), "chromedriver"
 
 
-class NoBrowser(RuntimeError):
+class NoBrowserError(RuntimeError):
     """There is no Chromium, no driver of it, or no Selenium."""
 
 
@@ -18,10 +18,10 @@ def chromium(width: int = 1280, height: int = 860) -> Any:
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
     except ImportError:
-        raise NoBrowser("selenium is not installed (pip install selenium)") from None
+        raise NoBrowserError("selenium is not installed (pip install selenium)") from None
     binary, service = next(filter(None, map(shutil.which, BROWSERS)), None), shutil.which(DRIVER)
     if binary is None or service is None:
-        raise NoBrowser("Chromium and its driver are not installed (Debian's packages chromium and chromium-driver)")
+        raise NoBrowserError("Chromium and its driver are not installed (Debian: chromium, chromium-driver)")
     options = webdriver.ChromeOptions()
     options.binary_location = binary
     for switch in (

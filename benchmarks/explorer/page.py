@@ -19,7 +19,7 @@ import numpy as np
 
 import bntk
 from benchmarks.explorer.__main__ import NETWORKS, found
-from benchmarks.explorer.chromium import NoBrowser, chromium
+from benchmarks.explorer.chromium import NoBrowserError, chromium
 
 _OPENED = """
 const done = arguments[arguments.length - 1];
@@ -77,13 +77,11 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         driver = chromium(1440, 900)
-    except NoBrowser as error:
+    except NoBrowserError as error:
         print(f"{error}: nothing can be measured")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        print(
-            "| network | variables | file, kB | open, ms | work of a click, median ms | 95 % | until the frame, median ms |"
-        )
+        print("| network | variables | file, kB | open, ms | click: work, median ms | 95 % | until the frame, ms |")
         print("|---|---|---|---|---|---|---|")
         for name in NETWORKS:
             network = found(options.data, name)

@@ -16,7 +16,7 @@ import bntk
 READ = """
 const of = (key) => Array.from(document.querySelectorAll('.node'), (node) => [
   Number(node.dataset.variable),
-  Array.from(node.querySelectorAll('.state'), (row) => row.dataset[key] === undefined ? null : Number(row.dataset[key])),
+  Array.from(node.querySelectorAll('.state'), (row) => row.dataset[key] ? Number(row.dataset[key]) : null),
 ]);
 return [of('p'), of('otherP')];
 """
@@ -68,6 +68,17 @@ class Page:
     def box(self, element: Any) -> dict[str, float]:
         """Where an element is in the window, as it is drawn."""
         return self.js("return arguments[0].getBoundingClientRect().toJSON()", element)
+
+    def numbers(self, selector: str, *keys: str) -> np.ndarray:
+        """The numbers that elements hold as data, one row for each element."""
+        code = (
+            "return Array.from(document.querySelectorAll(arguments[0]), (e) => arguments[1].map((k) => +e.dataset[k]))"
+        )
+        return np.array(self.js(code, selector, keys)).reshape(-1, len(keys))
+
+    def part(self, element: Any, selector: str) -> Any:
+        """An element inside of another one."""
+        return element.find_element("css selector", selector)
 
     def settle(self) -> None:
         """Let the panels catch up with the network."""

@@ -7,6 +7,7 @@ import math
 import tempfile
 from collections.abc import Iterator
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,14 @@ from explore.browser import Page
 from references import shared
 
 import bntk
-from benchmarks.explorer.chromium import NoBrowser, chromium, resize
+from benchmarks.explorer.chromium import NoBrowserError, chromium, resize
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Page]:
     try:
         driver = chromium()
-    except NoBrowser as error:
+    except NoBrowserError as error:
         pytest.skip(str(error))
     with tempfile.TemporaryDirectory() as folder:
         yield Page(driver, Path(folder))
@@ -94,7 +95,7 @@ def test_ctrl_click_intervenes_and_is_drawn_differently(asia: Page) -> None:
 @pytest.mark.parametrize("wanted", [0.3, 0.8])
 def test_a_dragged_bar_follows_the_pointer_and_is_a_likelihood(asia: Page, wanted: float) -> None:
     asia.click(asia.row("xray", "yes"))
-    track = asia.js("return arguments[0].querySelector('.track')", asia.row("bronc", "yes"))
+    track = asia.part(asia.row("bronc", "yes"), ".track")
     width = asia.box(track)["width"]
     now = asia.shown()["bronc"][1]
     asia.drag(track, round((wanted - now) * width), start=(round((now - 0.5) * width), 0))
@@ -116,7 +117,7 @@ def soft_of(page: Page) -> dict[str, list[float]]:
 
 
 def test_likelihoods_as_numbers(asia: Page) -> None:
-    asia.click(asia.js("return arguments[0].querySelector('.more')", asia.node("dysp")))
+    asia.click(asia.part(asia.node("dysp"), ".more"))
     menu_item(asia, "Likelihood").click()
     fields = asia.all("dialog input")
     for field, number in zip(fields, ("0.2", "0.6"), strict=True):
@@ -124,7 +125,7 @@ def test_likelihoods_as_numbers(asia: Page) -> None:
         field.send_keys(number)
     asia.press("ENTER")
     asia.assert_shows(soft={"dysp": [1, 3]})
-    asia.click(asia.js("return arguments[0].querySelector('.more')", asia.node("dysp")))
+    asia.click(asia.part(asia.node("dysp"), ".more"))
     menu_item(asia, "Likelihood").click()
     field = asia.all("dialog input")[0]
     field.clear()
@@ -144,7 +145,7 @@ def menu_item(page: Page, words: str) -> Any:
 
 def test_the_menu_does_what_clicks_do(asia: Page) -> None:
     def act(name: str, words: str) -> None:
-        asia.click(asia.js("return arguments[0].querySelector('.more')", asia.node(name)))
+        asia.click(asia.part(asia.node(name), ".more"))
         menu_item(asia, words).click()
 
     act("tub", "exclude: \u2068no\u2069")
@@ -159,9 +160,10 @@ def test_the_menu_does_what_clicks_do(asia: Page) -> None:
 def test_a_long_press_opens_the_menu(asia: Page) -> None:
     box = asia.box(asia.row("bronc", "yes"))
     point = [{"x": box["x"] + 30, "y": box["y"] + box["height"] / 2}]
-    touch = lambda kind, points: asia.driver.execute_cdp_cmd(
-        "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
-    )  # noqa: E731
+
+    def touch(kind: str, points: list[dict[str, float]]) -> None:
+        asia.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
     touch("touchStart", point)
     asia.wait(lambda: asia.all(".menu"), "the menu")
     touch("touchEnd", [])
@@ -240,28 +242,26 @@ def test_what_moved_a_target_and_what_would_tell_most(asia: Page) -> None:
     for name, state in given.items():
         asia.click(asia.row(name, state))
     asia.tab("target")
-    asia.one("#target option[value='%d']" % asia.network.dag.index("lung")).click()
+    lung = asia.network.dag.index("lung")
+    asia.one(f"#target option[value='{lung}']").click()
     moved = asia.network.relevant_findings("lung", given)
     asia.wait(lambda: asia.all("[data-divergence]"), "the influence")
-    shown = asia.js(
-        "return Array.from(document.querySelectorAll('[data-divergence]'), e => [+e.dataset.variable, +e.dataset.divergence, +e.dataset.change])"
-    )
+    shown = asia.numbers("[data-divergence]", "variable", "divergence", "change")
     names = asia.network.dag.nodes
-    assert [names[i] for i, _, _ in shown] == list(moved.index)
-    np.testing.assert_allclose([row[1:] for row in shown], moved[["divergence", "change"]].to_numpy(), atol=1e-9)
+    assert [names[int(i)] for i in shown[:, 0]] == list(moved.index)
+    np.testing.assert_allclose(shown[:, 1:], moved[["divergence", "change"]].to_numpy(), atol=1e-9)
     value = asia.network.value_of_information("lung", given)
-    told = asia.js(
-        "return Array.from(document.querySelectorAll('[data-information]'), e => [+e.dataset.variable, +e.dataset.information])"
-    )
-    assert [names[i] for i, _ in told] == [name for name in value.index if value.information[name] > 1e-12][: len(told)]
-    np.testing.assert_allclose([x for _, x in told], value.information.to_numpy()[: len(told)], atol=1e-9)
+    told = asia.numbers("[data-information]", "variable", "information")
+    assert [names[int(i)] for i in told[:, 0]] == list(value.index[: len(told)])
+    assert len(told) == min(15, int((value.information > 1e-12).sum()))
+    np.testing.assert_allclose(told[:, 1], value.information.to_numpy()[: len(told)], atol=1e-9)
 
 
 def test_the_table_of_a_variable_is_behind_a_click_on_its_name(asia: Page) -> None:
-    asia.click(asia.js("return arguments[0].querySelector('.title')", asia.node("dysp")))
+    asia.click(asia.part(asia.node("dysp"), ".title"))
     asia.wait(lambda: asia.all("#panel-table td"), "the table")
-    shown = asia.js("return Array.from(document.querySelectorAll('#panel-table td'), e => +e.dataset.p)")
-    np.testing.assert_array_equal(shown, asia.network.cpt("dysp").values.ravel())
+    shown = asia.numbers("#panel-table td", "p")
+    np.testing.assert_array_equal(shown[:, 0], asia.network.cpt("dysp").values.ravel())
     assert "either" in asia.text("#panel-table h3")
 
 
@@ -290,7 +290,7 @@ def test_search_finds_a_variable_by_its_name(asia: Page) -> None:
 
 
 def test_nodes_are_dragged_and_the_paper_is_moved_zoomed_and_fitted(asia: Page) -> None:
-    title = asia.js("return arguments[0].querySelector('.title')", asia.node("xray"))
+    title = asia.part(asia.node("xray"), ".title")
     before, start = asia.box(asia.node("xray")), asia.js("return document.querySelector('.world').style.transform")
     asia.drag(title, 60, 40)
     after = asia.box(asia.node("xray"))
@@ -336,20 +336,23 @@ def test_two_cases_side_by_side(asia: Page) -> None:
 # ---- cases -----------------------------------------------------------------------------------------------------------
 
 
+DROP = """
+const [name, text] = arguments;
+const data = new DataTransfer();
+data.items.add(new File([text], name, {type: 'text/csv'}));
+for (const kind of ['dragover', 'drop']) {
+  const event = new DragEvent(kind, {dataTransfer: data, bubbles: true, cancelable: true});
+  document.querySelector('.paper').dispatchEvent(event);
+}
+"""
+
+
 def drop(page: Page, name: str, text: str) -> None:
     """Drop a file on the page."""
-    page.js(
-        "const data = new DataTransfer();"
-        "data.items.add(new File([arguments[1]], arguments[0], {type: 'text/csv'}));"
-        "document.querySelector('.paper').dispatchEvent(new DragEvent('dragover', {dataTransfer: data, bubbles: true, cancelable: true}));"
-        "document.querySelector('.paper').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));",
-        name, text,
-    )  # fmt: skip
-    page.wait(
-        lambda: page.js(
-            "return !document.querySelector('#panel-cases').hidden && document.querySelector('#panel-cases .cases, #panel-cases .problem')"
-        )
-    )
+    page.js(DROP, name, text)
+    seen = "#panel-cases:not([hidden]) :is(.cases, .problem)"
+    page.wait(lambda: page.all(seen), "the cases")
+    page.settle()
 
 
 def test_a_case_is_saved_and_shown_again(asia: Page) -> None:
@@ -376,11 +379,9 @@ def test_rows_of_a_csv_file_become_cases(asia: Page, separator: str) -> None:
     assert "height" in words
     assert "dysp" in words
     assert "maybe" in words
-    found = asia.js(
-        "return Array.from(document.querySelectorAll('.cases td[data-log-probability]'), e => +e.dataset.logProbability)"
-    )
+    found = asia.numbers(".cases td[data-log-probability]", "logProbability")
     rows = [{"xray": "yes", "smoke": "no"}, {}, {"xray": "no", "smoke": "yes", "dysp": "yes"}]
-    np.testing.assert_allclose(found, [asia.network.log_probability(row) for row in rows], atol=1e-9)
+    np.testing.assert_allclose(found[:, 0], [asia.network.log_probability(row) for row in rows], atol=1e-9)
     asia.all("#panel-cases tbody .link")[2].click()
     asia.assert_shows(rows[2])
     asia.all("#panel-cases [aria-label^=Put]")[0].click()
@@ -397,12 +398,10 @@ def test_numbers_of_a_csv_file_fall_into_intervals(page: Page) -> None:
     variable = tan.network_.variable("x")
     values = [*variable.cuts, -100.0, 100.0, 0.3]
     drop(page, "numbers.csv", "x\n" + "\n".join(repr(float(v)) for v in values) + "\n")
-    found = page.js(
-        "return Array.from(document.querySelectorAll('.cases td[data-log-probability]'), e => +e.dataset.logProbability)"
-    )
+    found = page.numbers(".cases td[data-log-probability]", "logProbability")
     rest = dict.fromkeys(v for v in tan.network_.dag.nodes if v != "x")
     expected = [tan.network_.log_likelihood({"x": [v], **{name: [None] for name in rest}}) for v in values]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(found[:, 0], expected, atol=1e-9)
 
 
 def test_what_a_file_may_hold(asia: Page) -> None:
@@ -441,9 +440,12 @@ def test_a_link_shows_the_case_again(asia: Page) -> None:
     asia.assert_shows({"xray": "yes", "tub": ["no"]}, do={"smoke": "yes"})
 
 
-HOSTILE = ["%", "o.", "o.xray", "o.xray=%E0%A4%A", "l.xray=NaN,1", "l.xray=1e999,1", "l.xray=0,0", "x.xray=yes&x.xray=no", "t=%", "t=nobody",
-           "o.__proto__=yes", "o.constructor=x", "<script>alert(1)</script>", "o.xray=<img src=x onerror=alert(1)>", "&&&=", "\x00", "o.xray=yes&" * 500,
-           "d.xray=yes&o.xray=no", "l.xray=1,2&x.xray=yes&o.xray=no"]  # fmt: skip
+HOSTILE = [
+    "%", "o.", "o.xray", "o.xray=%E0%A4%A", "l.xray=NaN,1", "l.xray=1e999,1", "l.xray=0,0", "x.xray=yes&x.xray=no",
+    "t=%", "t=nobody", "o.__proto__=yes", "o.constructor=x", "<script>alert(1)</script>", "&&&=", "\x00",
+    "o.xray=<img src=x onerror=alert(1)>", "o.xray=yes&" * 500, "d.xray=yes&o.xray=no",
+    "l.xray=1,2&x.xray=yes&o.xray=no",
+]  # fmt: skip
 
 
 def test_whatever_the_fragment_holds_the_page_goes_on(asia: Page) -> None:
@@ -518,31 +520,38 @@ def test_the_keyboard_alone_suffices(asia: Page) -> None:
     assert asia.text("[aria-live]")
 
 
+NAMELESS = """
+const label = (e) => e.getAttribute("aria-label") || e.ariaLabelledByElements?.length;
+const named = (e) => label(e) || e.textContent.trim() || e.labels?.length;
+const all = Array.from(document.querySelectorAll('button, input, select, [role]'));
+return all.filter((e) => !named(e)).map((e) => e.outerHTML);
+"""
+
+
 def test_everything_has_a_role_and_a_name(asia: Page) -> None:
-    nameless = asia.js(
-        "return Array.from(document.querySelectorAll('button, input, select, [role]'), e => e).filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length || e.hasAttribute('aria-labelledby'))).map(e => e.outerHTML)"
-    )
+    nameless = asia.js(NAMELESS)
     assert [html for html in nameless if "aria-live" not in html] == []
     tree = asia.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     names = [node["name"]["value"] for node in tree if node.get("name") and node["role"]["value"] == "button"]
     assert any("yes" in name and "11.0%" in name for name in names)
 
 
-NAMES = ["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "a\"b'c`", "שלום עולם", "\u202egnol", "🙂 family 👩‍👩‍👧", "\u200b",
-         "__proto__", "constructor", "${1+1}", "&lt;b&gt;", "<!--", "a" * 300]  # fmt: skip
+NAMES = [
+    "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "a\"b'c`", "שלום עולם", "\u202egnol",
+    "🙂 family 👩‍👩‍👧", "\u200b", "__proto__", "constructor", "${1+1}", "&lt;b&gt;", "<!--", "a" * 300,
+]  # fmt: skip
+TITLES = """
+const title = (node) => node.querySelector('.title').textContent;
+return Array.from(document.querySelectorAll('.node'), (node) => [+node.dataset.variable, title(node)]);
+"""
 
 
 def test_hostile_names_are_text(page: Page) -> None:
     variables = [bntk.Variable(name, [name, "</style><b>", "\\u003c"]) for name in NAMES]
     cpts = [bntk.CPT(variables[0], [0.2, 0.3, 0.5])]
-    cpts += [
-        bntk.CPT(v, [[0.2, 0.3, 0.5], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], [u])
-        for u, v in zip(variables, variables[1:], strict=False)
-    ]
+    cpts += [bntk.CPT(v, [[0.2, 0.3, 0.5], [0.5, 0.3, 0.2], [0.1, 0.1, 0.8]], [u]) for u, v in pairwise(variables)]
     page.open(bntk.BayesianNetwork.from_cpts(cpts), title="</title><script>alert(2)</script>")
-    titles = page.js(
-        "return Array.from(document.querySelectorAll('.node'), n => [+n.dataset.variable, n.querySelector('.title').textContent])"
-    )
+    titles = page.js(TITLES)
     for i, text in titles:
         expected = NAMES[i] if NAMES[i].strip(" \u200b") else text
         assert text == expected
@@ -592,14 +601,16 @@ def test_light_dark_and_phone_width(asia: Page) -> None:
         resize(asia.driver, 1280, 860)
 
 
+OUTER = """
+<script>told = []; onmessage = ({data}) => data.bntk === 'case' && told.push(data.case.observed);</script>
+<iframe sandbox="allow-scripts allow-downloads" width="1200" height="800" srcdoc="SOURCE"></iframe>
+"""
+
+
 def test_inside_of_another_page_it_lives_and_tells_its_findings(asia: Page) -> None:
     """As in a notebook: a frame without an origin, whose address, clipboard and storage may not be used."""
     path = asia.folder / "outer.html"
-    path.write_text(
-        "<script>told = []; onmessage = (event) => event.data.bntk === 'case' && told.push(event.data.case.observed)</script>"
-        f'<iframe sandbox="allow-scripts allow-downloads" style="width:1200px;height:800px" srcdoc="{escape(asia.source)}"></iframe>',
-        encoding="utf-8",
-    )
+    path.write_text(OUTER.replace("SOURCE", escape(asia.source)), encoding="utf-8")
     asia.driver.get(path.as_uri())
     asia.driver.switch_to.frame(0)
     try:
