@@ -12,7 +12,7 @@ import pandas as pd
 from bad_calls import Door, door
 
 import bntk
-from bntk import cuts, datasets, evaluation, graph, inference, io, priors, scores, search, spaces, viz
+from bntk import cuts, datasets, evaluation, explore, graph, inference, io, priors, scores, search, spaces, viz
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS, SCORES, SEARCHES
 from bntk.data.table import Table
 
@@ -212,6 +212,7 @@ def _networks(folder: Path) -> Iterator[Door]:
         cpt={"name": "rain"},
         variable={"name": "rain"},
         do={"interventions": {"rain": "yes"}},
+        explore={"path": folder / "n.html", "target": "rain", "given": GIVEN, "soft": {"rain": [0.5, 1.0]}},
         impute={"data": rows},
         is_close={"other": NETWORK},
         jeffrey={"targets": "rain", "beliefs": {"wet": [0.5, 0.5]}},
@@ -500,6 +501,7 @@ def _files(folder: Path) -> Iterator[Door]:
         format_of={"path": "n.bif"},
         to_pgmpy={"network": NETWORK},
     )
+    yield from methods("explore", explore, explore={"network": NETWORK, "path": folder / "n.html", "target": "rain"})
     yield door("io.from_pgmpy", io.from_pgmpy, None, model=io.to_pgmpy(NETWORK))
 
 

@@ -10,7 +10,7 @@ from bntk.cli.command import Command, Example
 from bntk.cli.inputs import NO_VARIABLE, check_names, given, is_network, load_model, soft
 from bntk.cli.options import add_evidence, add_network, add_output, positive
 from bntk.cli.output import check_can_be_written, write_out
-from bntk.explore.explorer import MAX_ENTRIES, SUFFIXES, network_of
+from bntk.explore.limits import MAX_ENTRIES, SUFFIXES
 
 
 def _add_options(parser: ArgumentParser) -> None:
@@ -33,6 +33,8 @@ def _add_options(parser: ArgumentParser) -> None:
 def _run(options: Namespace) -> None:
     path = options.output or f"{_stem(options.network)}.html"
     check_can_be_written(path, SUFFIXES)
+    from bntk.explore.explorer import network_of
+
     model = load_model(options.network)
     network = model if is_network(model) else network_of(model)[0]
     if options.target is not None:

@@ -11,16 +11,12 @@ from bntk import _checking
 from bntk.errors import DataError, NetworkError, TooLargeError
 from bntk.explore.case import Case, case_of
 from bntk.explore.html import html_of
+from bntk.explore.limits import MAX_ENTRIES, SUFFIXES
 from bntk.explore.model import model_of
 from bntk.explore.view import ExplorerView
 from bntk.inference.evidence import read_findings
 from bntk.inference.exact.program import compile_network
 from bntk.network import BayesianNetwork, a_network
-
-#: The clique entries that a page may run through at a click, which takes a browser some tenths of a second, and may
-#: keep in memory a few times.
-MAX_ENTRIES = 4_000_000
-SUFFIXES = (".html", ".htm")
 
 
 class Page(NamedTuple):

@@ -1,7 +1,7 @@
 """The page as one file: styles, scripts and the model inside, and a policy that forbids everything else.
 
-The scripts are packed (unpack.js) rather than minified: the page of asia with all scripts takes less than 80 kB, so that
-nothing has to be renamed or rewritten, and what runs is what the sources say, without their comments.
+The scripts are packed (unpack.js) rather than minified: with all of them the page of asia takes less than 80 kB, so
+that nothing has to be renamed or rewritten, and what runs is what the sources say, without their comments.
 """
 
 from __future__ import annotations

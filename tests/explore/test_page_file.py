@@ -14,8 +14,7 @@ from references import shared
 
 import bntk
 from bntk.errors import BntkError, DataError, NetworkError, TooLargeError, UnknownNameError
-from bntk.explore import html
-from bntk.explore.explorer import MAX_ENTRIES
+from bntk.explore import MAX_ENTRIES, html
 
 NASTY = [
     "</script>", "<script>alert(1)</script>", "<!--", "-->", "<img src=x onerror=alert(1)>", "x\u2028\u2029",
