@@ -89,41 +89,52 @@ function picturePalette() {
 
 function pictureOfNode(drawing, store, i, box, colours, context) {
   const finding = findingOf(store.case, i);
-  const { head, row, pad, rows: most } = store.model.layout.box;
+  const { head, row, rows: most } = store.model.layout.box;
+  const isTarget = store.target === i;
+  const edge = finding ? (finding.kind === "intervened" ? colours.done : colours.observed) : isTarget ? colours.target : colours.line;
   const group = make("svg:g", {});
-  const edge = finding?.kind === "intervened" ? colours.done : finding ? colours.observed : store.target === i ? colours.target : colours.line;
-  group.append(make("svg:rect", { x: box.x, y: box.y, width: box.width, height: box.height, rx: 7, fill: colours.card, stroke: edge, "stroke-width": finding || store.target === i ? 2 : 1, "stroke-dasharray": finding?.kind === "likelihood" || finding?.kind === "excluded" ? "5 3" : null }));
-  if (finding?.kind === "intervened") group.append(make("svg:rect", { x: box.x + 3.5, y: box.y + 3.5, width: box.width - 7, height: box.height - 7, rx: 4.5, fill: "none", stroke: edge, "stroke-width": 1 }));
-  const badge = finding ? BADGES[finding.kind] : store.target === i ? "target" : "";
-  const text = (x, y, size, content, more = {}) => make("svg:text", { x, y, "font-size": size, fill: colours.ink, "dominant-baseline": "central", ...more }, content);
+  const frame = (inset, more) => make("svg:rect", { x: box.x + inset, y: box.y + inset, width: box.width - 2 * inset, height: box.height - 2 * inset, stroke: edge, ...more });
+  const soft = finding?.kind === "likelihood" || finding?.kind === "excluded";
+  group.append(frame(0, { rx: 8, fill: colours.card, "stroke-width": finding || isTarget ? 2 : 1, "stroke-dasharray": soft ? "5 3" : null }));
+  if (finding?.kind === "intervened") group.append(frame(3.5, { rx: 5, fill: "none", "stroke-width": 1 }));
+  const badge = finding ? BADGES[finding.kind] : isTarget ? "target" : "";
   context.font = `10px ${FONT}`;
-  const badgeWidth = badge ? context.measureText(badge).width + 8 : 0;
-  const name = fitted(visible(store.name(i)), box.width - 20 - badgeWidth, `600 13px ${FONT}`, context);
-  group.append(text(box.x + 10, box.y + pad + head / 2, 13, name, { "font-weight": 600 }));
-  if (badge) group.append(text(box.x + box.width - 10, box.y + pad + head / 2, 10, badge, { "text-anchor": "end", fill: edge }));
-  const labels = labelWidth(store, i, box);
-  const start = box.x + 10 + labels + 6;
-  const numbers = drawing.compared ? 88 : 46;
-  const track = Math.max(8, box.x + box.width - 10 - numbers - start);
-  drawing.nodes[i].rows.slice(0, most).forEach((painted, s) => {
-    const middle = box.y + pad + head + row * (s + 0.5);
-    const sign = { observed: "✓ ", excluded: "✕ ", done: "→ ", best: "★ " }[painted.kind] ?? "";
-    const label = fitted(sign + visible(store.state(i, s)), labels, `11.5px ${FONT}`, context);
-    group.append(text(box.x + 10, middle, 11.5, label, { "font-weight": painted.kind === "observed" || painted.kind === "done" ? 600 : null }));
-    const bars = drawing.compared ? [[painted.p, colours.bar, -5], [painted.otherP ?? 0, colours.second, 1]] : [[painted.p, colours.bar, -5]];
-    const thick = drawing.compared ? 4 : 10;
-    group.append(make("svg:rect", { x: start, y: middle - 5, width: track, height: 10, fill: colours.track }));
-    for (const [p, fill, dy] of bars) group.append(make("svg:rect", { x: start, y: middle + dy, width: track * p, height: thick, fill }));
-    const end = box.x + box.width - 10;
-    group.append(text(drawing.compared ? end - 44 : end, middle, 11, percent(painted.p), { "text-anchor": "end" }));
-    if (drawing.compared) group.append(text(end, middle, 11, painted.otherP === null ? "–" : percent(painted.otherP), { "text-anchor": "end", fill: colours.muted }));
+  const room = box.width - 20 - (badge ? context.measureText(badge).width + 8 : 0);
+  const name = fitted(visible(store.name(i)), room, `600 13px ${FONT}`, context);
+  const middle = box.y + head / 2;
+  group.append(pictureText(box.x + 10, middle, 13, name, { fill: colours.ink, "font-weight": 600 }));
+  group.append(pictureText(box.x + box.width - 8, middle, 10, badge, { fill: edge, "text-anchor": "end" }));
+  drawing.nodes[i].rows.forEach((painted, s) => {
+    const y = box.y + head + row * (s + 0.5);
+    if (s < most) group.append(...pictureOfRow(drawing, painted, visible(store.state(i, s)), box, y, colours, context));
+    else if (s === most) group.append(pictureText(box.x + 18, y, 11.5, "…", { fill: colours.muted }));
   });
   return group;
 }
 
-/** How much of a node's width its states take. */
-function labelWidth(store, i, box) {
-  return Math.min(box.width * 0.45, 12 + 7 * Math.max(...store.model.variables[i].states.map((state) => visible(state).length)));
+const pictureText = (x, y, size, content, more) => make("svg:text", { x, y, "font-size": size, "dominant-baseline": "central", ...more }, content);
+
+/** A state: its sign, its name, its bar or bars, its number or numbers, where the page has them. */
+function pictureOfRow(drawing, painted, name, box, y, colours, context) {
+  const { kind, p, otherP } = painted;
+  const bold = kind === "observed" || kind === "done" || kind === "best" ? 600 : null;
+  const right = box.x + box.width - 8;
+  const [width, numbers] = drawing.compared ? [34, 78] : [62, 46];
+  const left = right - numbers - width;
+  const label = fitted(name, left - box.x - 22, `${bold ?? 400} 11.5px ${FONT}`, context);
+  const colour = kind === "observed" ? colours.observed : kind === "done" ? colours.done : colours.bar;
+  const rect = (dy, height, share, more) => make("svg:rect", { x: left, y: y + dy, width: width * share, height, ...more });
+  const text = (x, size, content, more = {}) => pictureText(x, y, size, content, { fill: colours.ink, ...more });
+  const number = { "text-anchor": "end" };
+  const shapes = [
+    text(box.x + 5, 10, { observed: "✓", excluded: "✕", done: "→", best: "★" }[kind] ?? ""),
+    text(box.x + 18, 11.5, label, { "font-weight": bold, fill: kind === "excluded" ? colours.muted : colours.ink }),
+    rect(-5, 10, 1, { fill: colours.track }),
+  ];
+  if (!drawing.compared) return [...shapes, rect(-5, 10, p, { fill: colour }), text(right, 11, percent(p), number)];
+  const second = otherP === null ? "–" : percent(otherP);
+  shapes.push(rect(-5, 5, p, { fill: colour }), rect(0.5, 4.5, otherP ?? 0, { fill: colours.track, stroke: colours.second }));
+  return [...shapes, text(right - 40, 10, percent(p), number), text(right, 10, second, { ...number, fill: colours.second })];
 }
 
 const svgText = (drawing, store) => `${new XMLSerializer().serializeToString(picture(drawing, store))}\n`;
