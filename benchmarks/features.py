@@ -276,6 +276,7 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
         "Hugin NET": (lambda: ".net" in bntk.io.FORMATS, "^NETReader$", pyagrum_files("net")),
         "GeNIe XDSL": (lambda: ".xdsl" in bntk.io.FORMATS, "^XDSLReader$", pyagrum_files("xdsl")),
         "UAI": (lambda: ".uai" in bntk.io.FORMATS, "^UAIReader$", pyagrum_files("uai")),
+        "a page (HTML) that answers by itself": ("^explore$", "^explore|[Hh]tml|HTML", "^explore|[Hh]tml|HTML"),
     },
 }
 

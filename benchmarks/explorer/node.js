@@ -52,10 +52,7 @@ const REQUESTS = {
   runs: (cases) => cases.map((given) => engine.run(given)),
   rows: ({ cases, targets }) => engine.runRows(cases, targets).map((row) => ({ ...row, marginals: [...row.marginals] })),
   timed: ({ cases, ask }) => timed(cases, ask),
-  inflate: ({ source, packed, size }) => {
-    const inflate = new Function(`${source}\nreturn inflate;`)();
-    return Buffer.from(inflate(Buffer.from(packed, "base64"), size)).toString("base64");
-  },
+  evaluate: ({ source, given }) => new Function("given", source)(given),
   call: ({ method, args }) => engine[method](...args),
 };
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bntk.explore.limits import MAX_ENTRIES
+from bntk.explore.limits import MAX_ENTRIES as MAX_ENTRIES
 
 if TYPE_CHECKING:
     from bntk.explore.explorer import explore
     from bntk.explore.view import ExplorerView
 
-__all__ = ["MAX_ENTRIES", "ExplorerView", "explore"]
+__all__ = ["ExplorerView", "explore"]
 
 
 def __getattr__(name: str) -> object:

@@ -307,5 +307,6 @@ def test_what_is_packed_is_unpacked(interpreter, level, strategy):
     for text in texts:
         packer = zlib.compressobj(level, zlib.DEFLATED, -15, 9, strategy)
         packed = base64.b64encode(packer.compress(text) + packer.flush()).decode()
-        request = {"source": html._source(html.UNPACK), "packed": packed, "size": len(text)}
-        assert base64.b64decode(interpreter.ask("inflate", request)) == text
+        source = f"{html._source(html.UNPACK)}\nreturn Buffer.from(inflate(Buffer.from(given[0], 'base64'), given[1]))"
+        found = interpreter.ask("evaluate", {"source": source + ".toString('base64')", "given": [packed, len(text)]})
+        assert base64.b64decode(found) == text

@@ -9,6 +9,7 @@ import pytest
 import bntk
 from bntk.errors import DataError, UnknownNameError
 from bntk.explore import ExplorerView
+from bntk.explore.view import _BRIDGE
 
 
 @pytest.fixture
@@ -139,6 +140,68 @@ def test_the_bridge_shows_nothing_where_no_kernel_runs(asia, monkeypatch):
     bundle = found[0] if isinstance(found, tuple) else found
     assert bundle["text/html"] == bundle["text/plain"] == ""
     assert "application/vnd.jupyter.widget-view+json" in bundle
+
+
+#: A front end with two frames of the view and one of another page: what the bridge does, step by step.
+FRONT_END = """
+const told = [];
+const frame = (name) => ({ name, contentWindow: { postMessage: (message) => told.push([name, message]) } });
+const [first, second, other] = [frame("first"), frame("second"), frame("other")];
+const wanted = [];
+globalThis.document = { querySelectorAll: (selector) => (wanted.push(selector), [first, second]) };
+const listeners = new Set();
+globalThis.window = {
+  addEventListener: (_, f) => listeners.add(f),
+  removeEventListener: (_, f) => listeners.delete(f),
+};
+const send = (from, data) => listeners.forEach((f) => f({ source: from.contentWindow, data }));
+const values = { token: "t", case: "a" };
+const changed = new Set();
+const set = (key, value) => {
+  values[key] = value;
+  changed.forEach((f) => f());
+};
+let saved = 0;
+const on = (_, f) => changed.add(f);
+const model = { get: (key) => values[key], set, save_changes: () => saved++, on, off: (_, f) => changed.delete(f) };
+const steps = [];
+const plain = ([name, { bntk, case: given }]) => [name, bntk, given];
+const step = () => steps.push([told.splice(0).map(plain), values.case]);
+const end = bridge.render({ model });
+step();
+send(first, { bntk: "case", case: "b" });
+step();
+send(other, { bntk: "case", case: "c" });
+send(first, null);
+send(first, { other: 1 });
+step();
+send(second, { bntk: "ready" });
+step();
+model.set("case", "d");
+step();
+end();
+send(first, { bntk: "case", case: "e" });
+model.set("case", "f");
+step();
+return { steps, saved, wanted: wanted[0], left: listeners.size + changed.size };
+"""
+
+
+def test_the_bridge_passes_messages_between_the_frames_of_its_view_and_the_kernel(interpreter):
+    source = _BRIDGE.replace("export default", "const bridge =", 1) + FRONT_END
+    found = interpreter.ask("evaluate", {"source": source, "given": None})
+    both = [["first", "setCase"], ["second", "setCase"]]
+    assert found["steps"] == [
+        [[[*one, "a"] for one in both], "a"],  # shown for the first time
+        [[["second", "setCase", "b"]], "b"],  # the other frame follows, not the one that it comes from
+        [[], "b"],  # messages of others are none of its business
+        [[["second", "setCase", "b"]], "b"],  # a page that was loaded later
+        [[[*one, "d"] for one in both], "d"],  # from the kernel
+        [[], "f"],  # taken away
+    ]
+    assert found["saved"] == 1
+    assert found["wanted"] == 'iframe[data-bntk="t"]'
+    assert found["left"] == 0
 
 
 def test_a_notebook_keeps_the_page_and_the_kernel_knows_its_findings(tmp_path):

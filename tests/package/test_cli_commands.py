@@ -715,3 +715,59 @@ def test_columns_that_identify_rows_are_left_out_of_networks_too(ask, terminal, 
     assert {"id", "day"} < {*kept["variables"]}
     pd.DataFrame({"id": rows["id"]}).to_csv("ids.csv", index=False)
     assert "left to learn from" in terminal("bntk learn ids.csv")[2]
+
+
+# ---- explore ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_page_is_that_of_python_by_the_name_of_the_network(folder, terminal, asia, tmp_path_factory):
+    expected = tmp_path_factory.mktemp("pages") / "expected.html"
+    asia.explore(expected, title="asia")
+    assert terminal("bntk explore asia")[:2] == (0, "asia.html\n")
+    assert (folder / "asia.html").read_bytes() == expected.read_bytes()
+    assert terminal("bntk explore asia.bif -o from_file.htm")[0] == 0
+    assert (folder / "from_file.htm").read_bytes() == expected.read_bytes()
+    asia.explore(expected, title="A", target="lung", given={"xray": "yes"}, soft={"dysp": [0.2, 0.8]})
+    line = "bntk explore asia --title A --target lung --given xray=yes --soft dysp=0.2,0.8 -o x.html"
+    assert terminal(line)[0] == 0
+    assert (folder / "x.html").read_bytes() == expected.read_bytes()
+
+
+def test_a_classifier_is_explored_with_its_class_as_target(folder, terminal, tmp_path_factory):
+    expected = tmp_path_factory.mktemp("pages") / "expected.html"
+    assert terminal("bntk learn asia.csv --target dysp --model tan -o tan.json")[0] == 0
+    assert terminal("bntk explore tan.json --given smoke=yes")[0] == 0
+    bntk.load("tan.json").explore(expected, title="tan", given={"smoke": "yes"})
+    assert (folder / "tan.html").read_bytes() == expected.read_bytes()
+    assert terminal("bntk learn asia.csv --target dysp --model aode -o aode.json")[0] == 0
+    code, _, err = terminal("bntk explore aode.json")
+    assert code == 1
+    assert "not a single network" in err
+
+
+def test_a_page_is_opened_in_a_browser_if_that_is_asked_for(folder, terminal, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert terminal("bntk explore asia -o y.html")[0] == 0
+    assert opened == []
+    assert terminal("bntk explore asia -o y.html --open")[0] == 0
+    assert opened == [(folder / "y.html").resolve().as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ("-o x.pdf", "the choices are .html, .htm"),
+        ("-o no/x.html", "there is no folder 'no'"),
+        ("--target lnug", "did you mean 'lung'"),
+        ("--given xray=maybe", "has no state 'maybe'"),
+        ("--max-entries 39", "40 entries together, and a page may run through 39"),
+    ],
+)
+def test_pages_that_cannot_be_made_are_refused_before_anything_is_written(folder, terminal, words, error):
+    before = sorted(folder.iterdir())
+    code, out, err = terminal(f"bntk explore asia {words}")
+    assert (code, out) == (1, "")
+    assert error in err
+    assert err.count("\n") == 1
+    assert sorted(folder.iterdir()) == before

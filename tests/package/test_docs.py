@@ -26,6 +26,7 @@ MODULES = (
     "bntk.cuts",
     "bntk.errors",
     "bntk.evaluation",
+    "bntk.explore",
     "bntk.graph",
     "bntk.inference",
     "bntk.io",
