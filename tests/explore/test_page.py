@@ -404,11 +404,21 @@ def test_numbers_of_a_csv_file_fall_into_intervals(page: Page) -> None:
     np.testing.assert_allclose(found[:, 0], expected, atol=1e-9)
 
 
+def test_a_number_of_a_csv_file_may_have_a_decimal_comma(page: Page) -> None:
+    variable = bntk.Variable("x", [0.5, 1.5])
+    page.open(bntk.BayesianNetwork.from_cpts([bntk.CPT(variable, [0.3, 0.7])]))
+    drop(page, "comma.csv", "x;y\n1,5;2\n0.50;3\n")
+    found = page.numbers(".cases td[data-log-probability]", "logProbability")
+    np.testing.assert_allclose(found[:, 0], np.log([0.7, 0.3]), atol=1e-9)
+
+
 def test_what_a_file_may_hold(asia: Page) -> None:
     drop(asia, "empty.csv", "")
     assert "empty" in asia.text("#panel-cases .problem")
     drop(asia, "other.csv", "a,b\n1,2\n")
     assert "No column" in asia.text("#panel-cases .problem")
+    drop(asia, "names.csv", "xray,smoke\n")
+    assert "no rows" in asia.text("#panel-cases .problem")
     drop(asia, "open.csv", 'xray,smoke\n"yes,no\n')
     drop(asia, "ragged.csv", "xray,xray,smoke\nyes\nno,yes,no,no\n")
     assert "More than one column" in asia.text("#panel-cases .problem")

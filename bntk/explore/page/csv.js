@@ -48,20 +48,11 @@ function likelySeparator(text) {
   return [...counts].reduce((best, next) => (next[1] > best[1] ? next : best))[0];
 }
 
-/** A number as people write it in files: with a decimal point, or a decimal comma where commas do not separate. */
-function readNumber(text) {
-  const point = /^[+-]?\d+,\d+([eE][+-]?\d+)?$/.test(text) ? text.replace(",", ".") : text;
-  return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(point) ? Number(point) : NaN;
-}
-
-/** The state that a cell stands for; -1 if it is none. */
-function stateOfCell(variable, text) {
-  const same = variable.states.indexOf(text);
-  if (same >= 0) return same;
-  const value = readNumber(text);
-  if (!Number.isFinite(value)) return -1;
-  if (variable.cuts) return variable.cuts.filter((cut) => value > cut).length;
-  return variable.states.findIndex((state) => readNumber(state) === value);
+/** The state that a cell stands for, -1 if it is none; numbers may have a decimal comma. */
+function stateOfCell(engine, i, text) {
+  const state = engine.stateOf(i, text);
+  if (state >= 0 || !/^[+-]?\d+,\d+([eE][+-]?\d+)?$/.test(text)) return state;
+  return engine.stateOf(i, text.replace(",", "."));
 }
 
 /** What a file holds: its cases, and what in it the network does not know. */
@@ -85,7 +76,7 @@ function casesFromCsv(engine, text, origin) {
     columns.forEach((i, c) => {
       const cell = cells[c];
       if (i === null || cell === undefined || cell.text === "") return;
-      const s = stateOfCell(model.variables[i], cell.text);
+      const s = stateOfCell(engine, i, cell.text);
       if (s >= 0) observed[i] = s;
       else if (cell.quoted || !MISSING.has(cell.text.toLowerCase())) {
         const key = JSON.stringify([i, cell.text]);
@@ -95,6 +86,7 @@ function casesFromCsv(engine, text, origin) {
     });
     return { name: `${origin} ${k + 1}`, case: { ...EMPTY_CASE, observed } };
   });
+  if (cases.length === 0) problems.push(["The file ", word(origin), " has names, but no rows."]);
   if (ragged) problems.push([`${plural(ragged, "row")} had more or fewer cells than the first line.`]);
   return { cases, problems: [...problems, ...stateProblems(model, unknown)] };
 }

@@ -5,7 +5,7 @@ function mountExplorer(root, model, engine, options = {}) {
   const store = new Store(model, engine);
   const first = startingCase(store, options);
   const drawing = new Drawing(store, placesOf(model));
-  const paper = make("main", { class: "paper", "aria-label": "Network", role: "application", "aria-describedby": "how" });
+  const paper = make("div", { class: "paper", "aria-label": "Network", role: "application", "aria-describedby": "how" });
   const view = new Window(drawing, paper);
   const actions = new Actions(store, drawing, view);
   const panels = new Panels(store, drawing, actions);
@@ -17,7 +17,7 @@ function mountExplorer(root, model, engine, options = {}) {
   page.keyboard = new Keyboard(store, drawing, view, actions, page.commands);
   paper.append(zoomButtons(page), actions.toast);
   const how = make("p", { class: "unseen", id: "how" }, "Arrow keys move between states and variables, Enter observes a state, question mark opens the help.");
-  root.append(page.toolbar.element, make("div", { class: "content" }, paper, panels.element), actions.live, how);
+  root.append(page.toolbar.element, make("main", { class: "content" }, paper, panels.element), actions.live, how);
   actions.showPanel = panels.show = (name) => {
     togglePanel(page, true);
     panels.open(name);
@@ -271,7 +271,7 @@ function paintAll(page, what) {
   page.later = setTimeout(() => {
     panels.paint();
     if (what !== "drag" && what !== "start") writeFragment(page);
-  });
+  }, what === "drag" ? 120 : 0);
 }
 
 /** Tell the program around the page of other findings, once for each change. */
