@@ -315,9 +315,11 @@ class Passes {
     this.leastEvidence = new Float64Array(tree.cards.length).fill(1);
     this.workStale = new Uint8Array(n).fill(1);
     this.beliefStale = new Uint8Array(n).fill(1);
-    // How often the belief of a clique was computed, and of which one the message down to a child is.
+    // How often the belief of a clique was computed, and of which one messages down and marginals are.
     this.beliefCount = new Int32Array(n);
     this.downSeen = new Int32Array(n).fill(-1);
+    this.marginals = new Array(tree.cards.length).fill(null);
+    this.marginalSeen = new Int32Array(tree.cards.length).fill(-1);
     this.logZ = 0;
   }
 
@@ -475,13 +477,18 @@ class Passes {
   /** The posterior of a variable. */
   marginal(v) {
     const { tree, arithmetic } = this;
+    const clique = tree.evidenceAt[v];
+    const belief = this.beliefOf(clique);
+    if (this.marginalSeen[v] === this.beliefCount[clique]) return this.marginals[v].slice();
     const found = new Float64Array(tree.cards[v]);
-    arithmetic.project(this.beliefOf(tree.evidenceAt[v]), tree.ofVariable[v], found);
+    arithmetic.project(belief, tree.ofVariable[v], found);
     arithmetic.scale(found);
     if (arithmetic.logs) for (let i = 0; i < found.length; i++) found[i] = Math.exp(found[i]);
     const total = found.reduce((sum, x) => sum + x, 0);
     for (let i = 0; i < found.length; i++) found[i] /= total;
-    return found;
+    this.marginals[v] = found;
+    this.marginalSeen[v] = this.beliefCount[clique];
+    return found.slice();
   }
 
   /** The states of a largest entry, clique by clique from the root; ties go to the lowest states. */
@@ -502,16 +509,27 @@ class Passes {
 
 /** The first of the largest entries of a clique that agree with the states that are known (not -1). */
 function largestWithin(table, clique, cards, states) {
-  let candidates = [0];
-  for (const v of clique) {
-    const from = states[v] < 0 ? 0 : states[v];
-    const to = states[v] < 0 ? cards[v] - 1 : states[v];
-    const longer = [];
-    for (const at of candidates) for (let state = from; state <= to; state++) longer.push(at * cards[v] + state);
-    candidates = longer;
+  let first = 0;
+  let step = 1;
+  const free = []; // the axes to run through, innermost first: their lengths, and how far apart their states are
+  for (let i = clique.length - 1; i >= 0; i--) {
+    const v = clique[i];
+    if (states[v] < 0) free.push({ length: cards[v], step });
+    else first += states[v] * step;
+    step *= cards[v];
   }
-  let best = candidates[0];
-  for (const at of candidates) if (table[at] > table[best]) best = at;
+  const at = new Array(free.length).fill(0);
+  let best = first;
+  for (let place = first, axis = 0; axis < free.length; ) {
+    if (++at[axis] < free[axis].length) {
+      place += free[axis].step;
+      if (table[place] > table[best]) best = place;
+      axis = 0;
+    } else {
+      place -= (free[axis].length - 1) * free[axis].step;
+      at[axis++] = 0;
+    }
+  }
   return best;
 }
 

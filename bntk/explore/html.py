@@ -45,6 +45,8 @@ _TEMPLATE = """<!DOCTYPE html>
 def html_of(model: dict[str, Any], title: str) -> str:
     """The page that shows a model; the same model gives the same text."""
     style, script, unpacking = styles(), scripts(), unpacking_script()
+    # Half of a surrogate pair, which no file can hold, becomes a question mark.
+    shown = escape(title.encode("utf-8", "replace").decode())
     # Pictures of the page itself, for saving as PNG, are the only other thing that it loads.
     policy = (
         f"default-src 'none'; script-src '{_hash(unpacking)}' '{_hash(script)}'; style-src '{_hash(style)}'; "
@@ -52,7 +54,7 @@ def html_of(model: dict[str, Any], title: str) -> str:
     )
     return _TEMPLATE.format(
         policy=escape(policy, quote=False),
-        title=escape(title),
+        title=shown,
         style=style,
         model=json_for_html(model),
         size=len(script.encode()),

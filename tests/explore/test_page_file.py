@@ -156,6 +156,16 @@ def test_no_address_is_in_the_file_but_namespaces(tmp_path):
     assert not re.search(r"(src|href)=[\"'](?!data:)", text)
 
 
+def test_half_of_a_surrogate_pair_is_no_obstacle(tmp_path, interpreter):
+    variable = bntk.Variable("x\ud800", ["a", "\udc00b"])
+    network = bntk.BayesianNetwork.from_cpts([bntk.CPT(variable, [0.25, 0.75])])
+    found = model_in(network.explore(tmp_path / "x.html", title="\ud800", target="x\ud800"))
+    assert found["variables"] == [{"name": "x\ud800", "states": ["a", "\udc00b"]}]
+    interpreter.ask("model", found)
+    assert interpreter.call("posterior", {}, 0) == [0.25, 0.75]
+    assert interpreter.call("decodeCase", interpreter.call("encodeCase", {"observed": {0: 1}}))["problems"]
+
+
 # ---- what is refused -------------------------------------------------------------------------------------------------
 
 
