@@ -65,6 +65,15 @@ def setup(app: Any) -> None:
         sys.modules[f"bntk.{name}"] = getattr(bntk, name)
     app.connect("source-read", _close_examples)
     app.connect("config-inited", lambda app, config: _copy_notebooks())
+    app.connect("build-finished", _write_explorer)
+
+
+def _write_explorer(app: Any, problem: Exception | None) -> None:
+    """The network asia as a page that answers by itself, for the frame on the first page."""
+    if problem is None and app.builder.format == "html":
+        folder = Path(app.outdir, "_static")
+        folder.mkdir(exist_ok=True)
+        bntk.datasets.asia().explore(folder / "explorer-asia.html", target="lung", given={"xray": "yes"}, title="asia")
 
 
 def _close_examples(app: Any, page: str, source: list[str]) -> None:

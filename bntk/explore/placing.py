@@ -11,8 +11,8 @@ from bntk.viz.scene import one_line, text_width
 
 #: Heights in pixels: of the name, of a state, of the space at the border; and how many states are shown at most.
 HEAD, ROW, PAD, MOST_ROWS = 26, 18, 6, 8
-#: Room beside the text of a state: for its bar and its probability.
-BAR, PROBABILITY = 64, 46
+#: Room beside the text of a state: for a sign before it, for its bar and its probability.
+SIGN, BAR, PROBABILITY = 26, 64, 46
 #: The widest text of a state or a name; longer ones are shortened by the page.
 WIDEST_STATE, WIDEST_NAME = 110.0, 200.0
 NAME_SIZE, STATE_SIZE = 13.0, 11.5
@@ -38,7 +38,7 @@ def box_size(variable: Variable) -> tuple[int, int]:
     """Width and height of the box of a variable: its name, and a row for each state that is shown."""
     texts = [text_width(one_line(str(state)), STATE_SIZE) for state in variable.states[:MOST_ROWS]]
     name = text_width(one_line(variable.name), NAME_SIZE, bold=True)
-    width = max(min(max(texts), WIDEST_STATE) + BAR + PROBABILITY, min(name, WIDEST_NAME) + 24) + 2 * PAD
+    width = max(min(max(texts), WIDEST_STATE) + SIGN + BAR + PROBABILITY, min(name, WIDEST_NAME) + 24) + 2 * PAD
     more = variable.n_states > MOST_ROWS
     rows = min(variable.n_states, MOST_ROWS) + more
     return 2 * round(width / 2), HEAD + ROW * rows + PAD
