@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bntk import _checking
-from bntk.errors import DataError, NetworkError, TooLargeError
+from bntk._warnings import warn
+from bntk.data.numbers import listed
+from bntk.errors import ColumnWarning, DataError, NetworkError, TooLargeError
 from bntk.explore.case import Case, case_of
 from bntk.explore.html import html_of
 from bntk.explore.limits import MAX_ENTRIES, SUFFIXES
@@ -91,7 +93,7 @@ def explore_classifier(classifier: Any, path: str | os.PathLike[str] | None, opt
 
 
 def network_of(classifier: Any) -> tuple[BayesianNetwork, str]:
-    """The network of a classifier whose predictions are its posteriors, and its class."""
+    """The network of a classifier whose predictions are its posteriors, but for interpolation, and its class."""
     kind, network = type(classifier).__name__, getattr(classifier, "network_", None)
     if network is None:
         raise DataError(
@@ -104,6 +106,7 @@ def network_of(classifier: Any) -> tuple[BayesianNetwork, str]:
             f"the predictions of this {kind} are not those of its network: {why}. network_.explore() explores the "
             "network by itself"
         )
+    _tell_of_intervals(kind, classifier)
     several = getattr(classifier, "_class_variables", None)
     return network, classifier._class_variable.name if several is None else several[0].name
 
@@ -115,11 +118,24 @@ def _other_than_network(classifier: Any) -> str | None:
         return "they are the mean of several models; numeric='mdl' makes one"
     if getattr(features, "continuous", None):
         return f"{', '.join(list(features.continuous)[:5])} have densities; numeric='mdl' cuts them into intervals"
-    if getattr(features, "centres", None):
-        return "numbers are interpolated between intervals; numeric='mdl' leaves that out"
     if not getattr(classifier, "_is_additive", True):
         return "it is weighted"
     return None
+
+
+def _tell_of_intervals(kind: str, classifier: Any) -> None:
+    """A page knows intervals of numbers, between which a classifier may interpolate."""
+    interpolated = [*getattr(getattr(classifier, "features_", None), "centres", ())]
+    if interpolated:
+        warn(
+            lambda names: (
+                f"this {kind} interpolates between the intervals of {listed([*map(repr, names)])}; the page takes a "
+                "number as its interval, so that its posteriors are those of predict_proba at the centres of intervals "
+                "only (numeric='mdl' or 'frequency' does not interpolate)"
+            ),
+            ColumnWarning,
+            interpolated,
+        )
 
 
 def _checked_path(path: str | os.PathLike[str]) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from references import shared
 
 import bntk
-from bntk.errors import BntkError, DataError, NetworkError, TooLargeError, UnknownNameError
+from bntk.errors import BntkError, ColumnWarning, DataError, NetworkError, TooLargeError, UnknownNameError
 from bntk.explore import MAX_ENTRIES, html
 
 NASTY = [
@@ -232,6 +232,7 @@ def flowers():
 @pytest.mark.parametrize("model", [bntk.NaiveBayes(), bntk.TAN(), bntk.KDB(k=2), bntk.TAN(missing="state")])
 def test_a_classifier_is_explored_with_its_class_as_target(tmp_path, interpreter, flowers, model):
     X, y = flowers
+    model.set_params(numeric="mdl")
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
     model = model.fit(X, y)
     found = model_in(model.explore(tmp_path / "x.html"))
@@ -266,7 +267,6 @@ def test_a_classifier_with_several_classes_has_the_first_as_target(tmp_path):
     [
         (bntk.AODE(), "not a single network"),
         (bntk.NaiveBayes(numeric="gaussian"), "have densities"),
-        (bntk.NaiveBayes(numeric="smooth"), "interpolated"),
         (bntk.TAN(numeric="averaged"), "mean of several models"),
     ],
 )
@@ -274,6 +274,13 @@ def test_classifiers_that_are_not_one_network_say_which_are(tmp_path, flowers, m
     with pytest.raises(DataError, match=words):
         model.fit(*flowers).explore(tmp_path / "x.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_classifier_that_interpolates_is_explored_by_its_intervals(tmp_path, flowers):
+    model = bntk.TAN().fit(*flowers)
+    with pytest.warns(ColumnWarning, match="this TAN interpolates between the intervals of"):
+        found = model_in(model.explore(tmp_path / "x.html"))
+    assert {each["name"] for each in found["variables"]} == {*model.network_.names}
 
 
 def test_a_classifier_that_is_not_fitted_is_refused(tmp_path):
