@@ -32,6 +32,7 @@ from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multi
 from bntk.classifiers.features import ClassColumn, Features, Rows
 from bntk.classifiers.interpolation import average, interpolated
 from bntk.classifiers.parameters import check_parameters
+from bntk.classifiers.partitions import also_lazily
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unlabelled import UnlabelledRows, refuse_parents
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
@@ -541,6 +542,7 @@ class BayesClassifier(RowReader):
 
     # ---------------------------------------------------------------- predicting
 
+    @also_lazily
     def log_joint(self, X: Any) -> Floats:
         """The log of the joint probability of each class and the observed features of a row, shape (n_rows, n_classes).
 
@@ -576,6 +578,7 @@ class BayesClassifier(RowReader):
             return np.asarray(self._log_scores(rows.table) + densities)
         return interpolated(self._log_scores, rows, densities)
 
+    @also_lazily
     @says_what_to_do("predict fewer rows at a time")
     def predict_log_proba(self, X: Any) -> Floats:
         """The log of the probability of each class in each row, shape (n_rows, n_classes)."""
@@ -589,13 +592,17 @@ class BayesClassifier(RowReader):
         scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
         return scores
 
+    @also_lazily
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class in each row, shape (n_rows, n_classes), in the order of ``classes_``.
 
-        Missing values are summed out exactly; a row that is impossible in every class gets equal probabilities.
+        Missing values are summed out exactly; a row that is impossible in every class gets equal probabilities. All
+        methods that predict give for a Dask DataFrame a lazy one with its index and partitions, whose columns are the
+        classes; ``predict`` gives a Series.
         """
         return np.exp(self.predict_log_proba(X))
 
+    @also_lazily
     def predict(self, X: Any, costs: ArrayLike | Mapping[Any, Mapping[Any, float]] | None = None) -> NDArray[Any]:
         """The most probable class of each row, or the one with the least expected cost.
 
