@@ -32,7 +32,7 @@ def also_lazily(method: Callable[Concatenate[C, Any, P], R]) -> Callable[Concate
         if method.__name__ != "predict":
             meta = _labelled(self, X._meta, np.empty((0, len(self.classes_))))  # type: ignore[attr-defined]
         call = functools.partial(_predict, method.__name__, arguments, named)
-        return by_partition(call, self, X, meta)  # type: ignore[no-any-return]
+        return by_partition(call, self, X, meta)
 
     return predicting
 
