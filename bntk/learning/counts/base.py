@@ -39,8 +39,8 @@ class Counter(ABC):
     in them are not counted again. So a tree and the parameters of its network are learned in one pass over the rows.
 
     A source of rows has only to define ``_blocks``, ``n_rows``, ``total_weight`` and ``weighted``. One that counts
-    elsewhere (another process or machine) overrides ``_map_blocks`` and runs the same jobs there; they can be
-    pickled.
+    elsewhere (another process or machine) overrides ``_reduce`` and runs the same jobs there; they can be pickled. See
+    :mod:`bntk.learning.counts.partitions`.
 
     Attributes
     ----------
@@ -99,6 +99,14 @@ class Counter(ABC):
         """The result of a job for each block, in the order of the blocks."""
         for table, weights in self._blocks():
             yield job(table, weights)
+
+    def _reduce(self, job: Job[R], add: Callable[[R, R], R]) -> R:
+        """The results of a job for all blocks, added; ``add`` may change and return its first argument."""
+        parts = self._map_blocks(job)
+        total = next(parts)
+        for part in parts:
+            total = add(total, part)
+        return total
 
     # ---------------------------------------------------------------- dense tables
 
@@ -225,14 +233,8 @@ class Counter(ABC):
     def _sparse(self, families: list[tuple[int, ...]], max_entries: int) -> list[CompactTable]:
         if not families:
             return []
-        parts = self._map_blocks(partial(_count_sparse, families, max_entries))
-        totals = next(parts)
-        for part in parts:
-            totals = [
-                add_compact(total, new, [self.cards[v] for v in family[:-1]])
-                for total, new, family in zip(totals, part, families, strict=True)
-            ]
-        return totals
+        cards = [[self.cards[v] for v in family[:-1]] for family in families]
+        return self._reduce(partial(_count_sparse, families, max_entries), partial(_add_all_compact, cards))
 
     # ---------------------------------------------------------------- all pairs
 
@@ -328,13 +330,7 @@ class Counter(ABC):
 
     def _sum_blocks(self, job: Job[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
         """Sum of the arrays that a job returns for each block, in place from the second block on."""
-        dtype = np.float64 if self.weighted else np.int64
-        parts = self._map_blocks(job)
-        totals = tuple(array.astype(dtype, copy=False) for array in next(parts))
-        for part in parts:
-            for total, array in zip(totals, part, strict=True):
-                total += array
-        return totals
+        return self._reduce(partial(_with_type, job, np.float64 if self.weighted else np.int64), add_arrays)
 
     def _find(self, variable: str | int) -> int:
         return find_variable(variable, self._positions)
@@ -412,6 +408,25 @@ def check_same_variables(expected: Sequence[Variable], given: Sequence[Variable]
 
 
 # Jobs are functions of a module, not closures, so that they can be sent to another process.
+
+
+def _with_type(
+    job: Job[tuple[np.ndarray, ...]], dtype: type, table: Table, weights: np.ndarray | None
+) -> tuple[np.ndarray, ...]:
+    return tuple([array.astype(dtype, copy=False) for array in job(table, weights)])
+
+
+def add_arrays(totals: tuple[np.ndarray, ...], more: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Sums of arrays, in place."""
+    for total, array in zip(totals, more, strict=True):
+        total += array
+    return totals
+
+
+def _add_all_compact(
+    cards: list[list[int]], totals: list[CompactTable], more: list[CompactTable]
+) -> list[CompactTable]:
+    return [add_compact(*pair, own) for *pair, own in zip(totals, more, cards, strict=True)]
 
 
 def _count_families(plan: FamilyPlan, table: Table, weights: np.ndarray | None) -> tuple[np.ndarray]:

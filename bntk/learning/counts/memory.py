@@ -16,6 +16,7 @@ from bntk.data.variable import Variable
 from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 from bntk.learning.counts.base import Block, Counter
+from bntk.learning.counts.partitions import Partitions
 from bntk.learning.counts.state_planes import StatePlanes
 
 
@@ -95,8 +96,8 @@ def as_counter(
 
     Parameters
     ----------
-    data : Table, data frame, mapping of columns, or Counter
-        A counter is returned as it is.
+    data : Table, data frame, mapping of columns, Counter, or Partitions
+        A counter is returned as it is; rows in partitions, such as :func:`bntk.scan` gives, stay where they are.
     variables : sequence of Variable, optional
         Declared states, where the data may not show all of them.
     weights : array_like, optional
@@ -116,7 +117,13 @@ def as_counter(
     if isinstance(data, Counter):
         if weights is not None or variables is not None:
             raise DataError("a Counter has its weights and variables already; give them where it is made")
-        counter = data
+        counter: Counter = data
+    elif isinstance(data, Partitions):
+        if weights is not None:
+            raise DataError('weights of rows that are read in passes are a column: bntk.scan(source, weights="column")')
+        counter = data.counter(reading, only, variables)
+        if require_rows and not counter.n_rows:
+            raise DataError("the data has no rows; at least one is needed")
     else:
         table = as_table(
             data, variables=variables, only=only, require_rows=require_rows, reading=reading, weights=weights

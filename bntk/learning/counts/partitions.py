@@ -1,0 +1,396 @@
+"""Rows in partitions, in other places than this process's memory: files, a database, the workers of an engine.
+
+Learning is counting, and counts add. So all that a place of rows has to do is to apply a function to each partition, and
+to add the results. There are two such functions for each of the two kinds of passes, and all of them and their arguments
+can be pickled:
+
+1. *What columns hold:* :func:`~bntk.data.summaries.summarise_partition` and
+   :func:`~bntk.data.summaries.add_summaries`; :func:`~bntk.data.found_states.variables_of_summary` gives the states and
+   cut points.
+2. *Tables:* :func:`count_partition`, given a :class:`Coding` (variables and the column of weights) and a
+   :class:`Request`, and :func:`add_tables`.
+
+A partition is a data frame (pandas, polars, an Arrow table or record batch), a mapping of columns or a
+:class:`~bntk.data.table.Table`. The result does not depend on how rows are cut into partitions, nor in which order and
+grouping results are added (sums of weights that are no whole numbers but for rounding; categories are in the order of
+the first partition).
+
+To learn from an engine, derive from :class:`Partitions` and define ``names`` and ``reduce``: every learner that takes a
+:class:`~bntk.learning.counts.base.Counter` then takes it, by :class:`PartitionCounter`, and classifiers do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bntk.data.coding import CodedColumn, lacking_columns, settle_against
+from bntk.data.columns import code_column, n_rows_of, numbers_of
+from bntk.data.cuts import code_columns
+from bntk.data.found_states import states_for_reading
+from bntk.data.numbers import Reading
+from bntk.data.summaries import Summary, add_summaries, partition_columns, row_weights, summarise_partition
+from bntk.data.table import Table, Unseen, code_dtype
+from bntk.data.variable import Variable, checked_variables, names_of
+from bntk.data.weights import ROUNDING
+from bntk.errors import DataError
+from bntk.learning.counts.base import MAX_ENTRIES, Block, Counter, Job, add_arrays
+from bntk.learning.counts.compact import CompactTable, add_compact, count_compact
+from bntk.learning.counts.families import count_block, plan_families
+from bntk.learning.counts.pairs import PairTables, count_pairs, find_variable, layout_pairs
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How the columns of a partition become codes and weights.
+
+    Attributes
+    ----------
+    variables : tuple of Variable
+        The columns to read, with their states or cut points.
+    weights : str, optional
+        The column of the weights of rows.
+    unseen : {"error", "missing"}
+        Whether a value that is none of the states is refused, or taken as missing, with a warning.
+    scale : float
+        What weights are multiplied by.
+    open : frozenset of str
+        Variables whose last state is that of a missing cell.
+
+    Examples
+    --------
+    >>> table, _ = Coding((Variable("rain", ["no", "yes"]),)).block({"rain": ["yes", None], "wind": [3, 4]})
+    >>> table.codes
+    array([[1, 2]], dtype=uint8)
+    """
+
+    variables: tuple[Variable, ...]
+    weights: str | None = None
+    unseen: Unseen = "error"
+    scale: float = 1.0
+    open: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        own = [] if self.weights is None or self.weights in names_of(self.variables) else [self.weights]
+        return [*names_of(self.variables), *own]
+
+    def select(self, names: Sequence[str]) -> Coding:
+        """The same for some of the variables, in this order."""
+        from dataclasses import replace
+
+        by_name = {variable.name: variable for variable in self.variables}
+        return replace(self, variables=tuple([by_name[name] for name in names]))
+
+    def block(self, data: Any) -> Block:
+        """The rows of a partition as a table, and their weights."""
+        given = partition_columns(data)
+        lacking = [variable.name for variable in self.variables if variable.name not in given]
+        if lacking:
+            raise lacking_columns(lacking, list(given))
+        weights = row_weights(given, self.weights)
+        n_rows = n_rows_of(given[self.variables[0].name]) if self.variables else 0
+        codes = np.empty((len(self.variables), n_rows), dtype=code_dtype(self.variables))
+        labelled: list[tuple[int, CodedColumn]] = []
+        for place, variable in enumerate(self.variables):
+            column = given[variable.name]
+            if not self._cut(variable, column, codes[place]):
+                labelled.append((place, code_column(variable.name, column)))
+        if labelled:
+            known = [_closed(self.variables[place], self.open) for place, _ in labelled]
+            rows, _ = settle_against([column for _, column in labelled], known, self.unseen)
+            for (place, _), row in zip(labelled, rows, strict=True):
+                codes[place] = row
+        return Table._make(codes, self.variables), None if weights is None else self._scaled(weights)
+
+    def _cut(self, variable: Variable, column: Any, out: NDArray[Any]) -> bool:
+        """Fill in the intervals of a column of numbers; False for other columns and variables."""
+        if variable.cuts is None or isinstance(column, CodedColumn):
+            return False
+        numbers = numbers_of(column)
+        if numbers is None:
+            return False
+        out[:] = code_columns([numbers], [np.array(variable.cuts)], out.dtype)[0]
+        return True
+
+    def _scaled(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.scale == 1:
+            return weights
+        scaled = weights * self.scale
+        whole = np.rint(scaled)
+        return np.where(np.abs(scaled - whole) <= ROUNDING * whole, whole, scaled)
+
+
+def _closed(variable: Variable, open_: Collection[str]) -> Variable:
+    """A variable without its last state, if that stands for a missing cell."""
+    return Variable(variable.name, variable.states[:-1], cuts=variable.cuts) if variable.name in open_ else variable
+
+
+# -------------------------------------------------------------------- a partition to tables, and add tables
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which tables are wanted; variables by name.
+
+    Attributes
+    ----------
+    families : tuple of tuples of str
+        Contingency tables, the last axis that of the last variable.
+    compact : tuple of tuples of str
+        Families (parents, then child) of which only the configurations that were seen are wanted.
+    pairs : tuple of (target or None, tuple of str)
+        All pairs of some variables, given a target or not.
+    """
+
+    families: tuple[tuple[str, ...], ...] = ()
+    compact: tuple[tuple[str, ...], ...] = ()
+    pairs: tuple[tuple[str | None, tuple[str, ...]], ...] = ()
+
+
+@dataclass
+class PartitionTables:
+    """The tables of some rows; made by :func:`count_partition`, added by :func:`add_tables`.
+
+    Attributes
+    ----------
+    n_rows : int
+    total_weight : float
+    families : list of ndarray
+    compact : list of CompactTable
+    pairs : list of PairTables
+    cards : list of lists of int
+        The numbers of states of the parents of each compact table.
+    """
+
+    n_rows: int
+    total_weight: float
+    families: list[NDArray[Any]]
+    compact: list[CompactTable]
+    pairs: list[PairTables]
+    cards: list[list[int]]
+
+
+def count_partition(data: Any, coding: Coding, request: Request, *, max_entries: int = MAX_ENTRIES) -> PartitionTables:
+    """A partition to tables: a pass over rows that are elsewhere.
+
+    Parameters
+    ----------
+    data : data frame (pandas, polars, pyarrow table or record batch), mapping of columns, or Table
+        Some of the rows.
+    coding : Coding
+        Variables and weights.
+    request : Request
+        The tables.
+    max_entries : int
+        Refuse families when their tables have more entries together.
+
+    Returns
+    -------
+    PartitionTables
+        It can be pickled.
+
+    Examples
+    --------
+    >>> coding = Coding((Variable("a", [0, 1]), Variable("b", ["x", "y"])))
+    >>> one = count_partition({"a": [0, 1, 1], "b": ["x", "y", None]}, coding, Request(families=(("a", "b"), ("a",))))
+    >>> other = count_partition({"a": [0], "b": ["x"]}, coding, Request(families=(("a", "b"), ("a",))))
+    >>> add_tables(one, other).families
+    [array([[2, 0],
+           [0, 1]]), array([2, 2])]
+    """
+    return _count_request(request, max_entries, *coding.block(data))
+
+
+def add_tables(one: PartitionTables, other: PartitionTables) -> PartitionTables:
+    """The tables of the rows of both.
+
+    Parameters
+    ----------
+    one, other : PartitionTables
+        Of the same request.
+    """
+    return PartitionTables(
+        one.n_rows + other.n_rows,
+        one.total_weight + other.total_weight,
+        [mine + theirs for mine, theirs in zip(one.families, other.families, strict=True)],
+        [add_compact(*pair, cards) for *pair, cards in zip(one.compact, other.compact, one.cards, strict=True)],
+        [mine + theirs for mine, theirs in zip(one.pairs, other.pairs, strict=True)],
+        one.cards,
+    )
+
+
+def _count_request(request: Request, max_entries: int, table: Table, weights: NDArray[Any] | None) -> PartitionTables:
+    at = {name: place for place, name in enumerate(table.names)}
+
+    def places(family: Sequence[str]) -> tuple[int, ...]:
+        return tuple([find_variable(name, at) for name in family])
+
+    cards = table.cards.tolist()
+    plan = plan_families(cards, (), [places(family) for family in request.families], max_entries, table.names)
+    families = [np.array(counts) for counts in plan.tables(count_block(plan, table, weights))]
+    sparse = [places(family) for family in request.compact]
+    pairs = []
+    for target, among in request.pairs:
+        goal, features = (None if target is None else find_variable(target, at)), places(among)
+        layout = layout_pairs([cards[v] for v in features], 1 if goal is None else cards[goal])
+        counted = count_pairs(features, goal, layout, table, weights)
+        variables = [table.variables[v] for v in features]
+        pairs.append(PairTables(variables, None if goal is None else table.variables[goal], layout, *counted))
+    return PartitionTables(
+        table.n_rows, float(table.n_rows if weights is None else weights.sum()), families,
+        [count_compact(family, table, weights, max_entries) for family in sparse], pairs,
+        [[cards[v] for v in family[:-1]] for family in sparse],
+    )  # fmt: skip
+
+
+# -------------------------------------------------------------------- a place of rows, and its counter
+
+
+class Partitions(ABC):
+    """Rows in partitions: what an engine has to define so that everything can be learned from its rows.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns.
+    weights : str, optional
+        The column of the weights of rows.
+    variables : tuple of Variable, optional
+        Declared states and cut points; they are found in one pass over the rows otherwise.
+    """
+
+    weights: str | None = None
+    variables: tuple[Variable, ...] | None = None
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+
+    @abstractmethod
+    def reduce(self, task: Callable[[Any], R], add: Callable[[R, R], R], columns: Sequence[str], what: str) -> R:
+        """``task(partition)`` for each partition, added.
+
+        Parameters
+        ----------
+        task : callable
+            It takes a partition that has (at least) some columns. It can be pickled.
+        add : callable
+            It takes two results; it may change and return the first. Any grouping will do, in the order of partitions.
+        columns : sequence of str
+            The columns that the task needs.
+        what : str
+            What the pass is for, to be shown while it goes on: "states", "tables" and the like.
+        """
+
+    def summary(self, columns: Sequence[str] | None = None, target: str | None = None) -> Summary:
+        """What columns hold, in one pass over the rows; remembered."""
+        own = tuple(name for name in self.names if name != self.weights) if columns is None else tuple(columns)
+        known: dict[Any, Summary] = self.__dict__.setdefault("_summaries", {})
+        key = own, target
+        if key not in known:
+            lacking = [name for name in own if name not in self.names]
+            if lacking:
+                raise lacking_columns(lacking, self.names)
+            task = partial(summarise_partition, columns=own, target=target, weights=self.weights)
+            read = list(dict.fromkeys([*own, *(name for name in (target, self.weights) if name is not None)]))
+            found = self.reduce(task, add_summaries, read, "states")
+            if found.n_rows == 0:
+                raise DataError("the data has no rows; at least one is needed")
+            known[key] = found
+        return known[key]
+
+    def coding(
+        self, reading: Reading, only: Iterable[str] | None = None, variables: Sequence[Variable] | None = None
+    ) -> Coding:
+        """The states of the columns that are wanted, declared or found."""
+        declared = self.variables if variables is None else checked_variables(variables)
+        wanted = None if only is None else list(only)
+        if declared is not None:
+            return Coding(declared, self.weights, "missing")
+        found = states_for_reading(self.summary(wanted), reading)
+        return Coding(tuple(found.variables.values()), self.weights)
+
+    def counter(
+        self,
+        reading: Reading | None = None,
+        only: Iterable[str] | None = None,
+        variables: Sequence[Variable] | None = None,
+    ) -> PartitionCounter:
+        """A counter of the rows."""
+        return PartitionCounter(self, self.coding(reading or Reading(), only, variables))
+
+
+class PartitionCounter(Counter):
+    """A counter of rows in partitions; each request is one pass over them.
+
+    Parameters
+    ----------
+    source : Partitions
+    coding : Coding
+        The variables and weights.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> frames = [{"rain": ["no", "yes"]}, {"rain": ["no"]}]
+    >>> counter = bntk.scan(lambda: iter(frames)).counter()
+    >>> counter.tables([["rain"]]), counter.n_rows
+    ([array([2, 1])], 3)
+    """
+
+    def __init__(self, source: Partitions, coding: Coding, sizes: tuple[int, float] | None = None) -> None:
+        super().__init__(coding.variables)
+        self.source, self.coding = source, coding
+        self._sizes = sizes
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, complete or not."""
+        return self._counted()[0]
+
+    @property
+    def weighted(self) -> bool:
+        """True when rows have weights; tables then hold floats."""
+        return self.coding.weights is not None
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows; their number when they have no weights."""
+        return self._counted()[1]
+
+    def _counted(self) -> tuple[int, float]:
+        """The numbers of rows and their weight: those of an earlier pass, or of one for them."""
+        if self._sizes is None:
+            summaries = [*self.source.__dict__.get("_summaries", {}).values()]
+            if summaries and self.coding.scale == 1:
+                self._sizes = summaries[0].n_rows, summaries[0].total_weight
+            else:
+                counts = self._reduce(_sizes, add_arrays)
+                self._sizes = int(counts[0][0]), float(counts[0][1])
+        return self._sizes
+
+    def _blocks(self) -> Iterator[Block]:
+        raise NotImplementedError("rows in partitions are not taken out of them; see _reduce")
+
+    def _reduce(self, job: Job[R], add: Callable[[R, R], R]) -> R:
+        task = partial(_run_job, self.coding, job)
+        return self.source.reduce(task, add, self.coding.columns, "tables")
+
+
+def _run_job(coding: Coding, job: Job[R], data: Any) -> R:
+    return job(*coding.block(data))
+
+
+def _sizes(table: Table, weights: NDArray[Any] | None) -> tuple[NDArray[np.float64], ...]:
+    return (np.array([table.n_rows, table.n_rows if weights is None else weights.sum()], dtype=np.float64),)
