@@ -32,16 +32,32 @@ def _is_dask(data: Any, name: str) -> bool:
 
 @contextlib.contextmanager
 def naming_partition(number: int) -> Iterator[None]:
-    """Errors about the data of a partition name it."""
+    """Errors about the data of a partition name it; within the block there is one thread."""
+    with _naming(f"partition {number} of the Dask data frame"), using_threads(1):
+        yield
+
+
+@contextlib.contextmanager
+def naming_partitions(one: tuple[int, int], other: tuple[int, int]) -> Iterator[None]:
+    """Errors about partitions that do not agree name them; each is given by the first and the last of some."""
+    with _naming(f"{_some(one)} and {_some(other)} of the Dask data frame"):
+        yield
+
+
+def _some(span: tuple[int, int]) -> str:
+    return f"partition {span[0]}" if span[0] == span[1] else f"partitions {span[0]} to {span[1]}"
+
+
+@contextlib.contextmanager
+def _naming(where: str) -> Iterator[None]:
     try:
-        with using_threads(1):
-            yield
+        yield
     except (BntkError, ValueError, TypeError, KeyError) as error:
         if len(error.args) != 1:
-            error.add_note(f"in partition {number} of the Dask data frame")
+            error.add_note(f"in {where}")
             raise
         kind = type(error) if isinstance(error, BntkError) else DataError
-        raise kind(f"partition {number} of the Dask data frame: {error.args[0]}") from error
+        raise kind(f"{where}: {error.args[0]}") from error
 
 
 def check_columns(given: Sequence[Any], expected: Sequence[Any]) -> None:

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bntk.data.coding import lacking_columns
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import Reading
 from bntk.data.table import Table, as_table
 from bntk.data.variable import Variable
 from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 from bntk.learning.counts.base import Block, Counter
+from bntk.learning.counts.dask_partitions import DaskPartitions
 from bntk.learning.counts.partitions import Partitions
 from bntk.learning.counts.state_planes import StatePlanes
 
@@ -96,7 +98,7 @@ def as_counter(
 
     Parameters
     ----------
-    data : Table, data frame, mapping of columns, Counter, or Partitions
+    data : Table, data frame, mapping of columns, Dask DataFrame, Counter, or Partitions
         A counter is returned as it is; rows in partitions, such as :func:`bntk.scan` gives, stay where they are.
     variables : sequence of Variable, optional
         Declared states, where the data may not show all of them.
@@ -114,6 +116,8 @@ def as_counter(
     >>> as_counter({"rain": ["no", "yes", "no"]}, weights=[1, 2, 1]).tables([["rain"]])
     [array([2., 2.])]
     """
+    if is_dask_frame(data):
+        data, weights = DaskPartitions.of(data, weights), None
     if isinstance(data, Counter):
         if weights is not None or variables is not None:
             raise DataError("a Counter has its weights and variables already; give them where it is made")
