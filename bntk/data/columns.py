@@ -26,6 +26,12 @@ class Objects(NamedTuple):
     missing: Any
 
 
+class Texts(NamedTuple):
+    """A column of Arrow whose dictionary only abbreviates texts: it declares no states."""
+
+    column: Any
+
+
 def frame_columns(frame: Any, wanted: Sequence[str] | None = None) -> Iterator[CodedColumn]:
     """The columns of a data frame, coded, in the order of ``wanted`` when given."""
     return _coded(columns_of_frame(frame), wanted)
@@ -73,6 +79,8 @@ def check_same_length(first: Sequence[tuple[str, Any]], others: Sequence[tuple[s
 
 def n_rows_of(column: Any) -> int:
     """The number of rows of a column."""
+    if isinstance(column, Texts):
+        return len(column.column)
     return len(column.codes if isinstance(column, CodedColumn) else column)
 
 
@@ -118,6 +126,8 @@ def code_column(name: str, column: Any) -> CodedColumn:
     """One column of any kind, coded."""
     if isinstance(column, CodedColumn):
         return column
+    if isinstance(column, Texts):
+        return code_arrow(name, column.column, declared=False)
     if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iu":
         return CodedColumn(name, *code_integers(np.ascontiguousarray(column)), source=column.dtype)
     library = _library(column)
@@ -133,6 +143,8 @@ def _library(column: Any) -> str:
 
 def numbers_of(column: Any) -> np.ndarray | None:
     """A column of numbers as floats, missing values NaN; None for a column of anything else (truth values, too)."""
+    if isinstance(column, Texts):
+        return None
     if isinstance(column, CodedColumn):
         column = np.append(np.array(column.labels, dtype=object), np.nan)[column.codes.astype(np.intp)]
     library = _library(column)

@@ -130,6 +130,7 @@ def find_states(
     weighted_rows : bool
         Whether a row of weight 2 is two rows, and one of weight 0 none, in what is said about rows.
     """
+    summary = summary.settled()
     names = [name for name in summary.columns if name != summary.target] if names is None else list(names)
     columns = {name: summary.columns[name] for name in names}
     numbers = {name: c for name, c in columns.items() if isinstance(c, NumberSummary)}

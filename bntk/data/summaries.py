@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.data.coding import MOST_STATES, CodedColumn, check_column_names, is_instant, lacking_columns, too_many_states
-from bntk.data.columns import check_same_length, code_column, columns_of, n_rows_of, numbers_of
+from bntk.data.columns import Texts, check_same_length, code_column, columns_of, n_rows_of, numbers_of
+from bntk.data.label_types import guess_kind, typed_labels
 from bntk.data.variable import State, is_missing, plain_state
 from bntk.data.weights import checked_weights
 from bntk.errors import DataError
@@ -160,7 +161,56 @@ class NumberSummary:
         return found
 
 
-ColumnSummary = LabelSummary | NumberSummary
+@dataclass(frozen=True)
+class TextColumn(CodedColumn):
+    """A column of a text file as it is written; of which type it is shows when all of it has been read."""
+
+    decimal: str = "."
+
+
+@dataclass(frozen=True)
+class TextSummary:
+    """A column of a text file: its distinct texts, and its numbers as long as all texts are numbers.
+
+    Attributes
+    ----------
+    labels : LabelSummary
+        Of the texts.
+    numbers : NumberSummary or None
+    kinds : frozenset of types
+        The types that the texts of the partitions had.
+    decimal : str
+    """
+
+    labels: LabelSummary
+    numbers: NumberSummary | None
+    kinds: frozenset[type]
+    decimal: str = "."
+
+    def settled(self) -> LabelSummary | NumberSummary:
+        """The column as it is read, by the type of all its labels."""
+        name = self.labels.name
+        if self.labels.hashes is not None:
+            return self.labels if self.numbers is None else self.numbers
+        kind = text_kind(self.labels.labels, self.decimal)
+        if self.labels.labels and kind in (int, float) and self.numbers is not None:
+            return self.numbers
+        typed = typed_labels(name, self.labels.labels, (), kind, self.decimal)  # type: ignore[arg-type]
+        place: dict[State, int] = {}
+        at = np.array([place.setdefault(label, len(place)) for label in typed], dtype=np.int64)
+        weights, seen = np.zeros(len(place)), np.zeros(len(place), dtype=bool)
+        np.add.at(weights, at, self.labels.weights)
+        np.logical_or.at(seen, at, self.labels.seen)
+        return replace(self.labels, labels=[*place], weights=weights, seen=seen, example=next(iter(place), None))
+
+
+def text_kind(texts: Sequence[Any], decimal: str) -> type:
+    """The type of texts, as a CSV file is read."""
+    written = [text.replace(",", ".") if decimal == "," and "." not in text else text for text in texts]
+    return guess_kind(written)
+
+
+ColumnSummary = LabelSummary | NumberSummary | TextSummary
 
 
 @dataclass(frozen=True)
@@ -189,6 +239,11 @@ class Summary:
     target: str | None = None
     classes: tuple[State, ...] = ()
     weighted: bool = False
+
+    def settled(self) -> Summary:
+        """The same with columns of text files as what they hold."""
+        columns = {name: c.settled() if isinstance(c, TextSummary) else c for name, c in self.columns.items()}
+        return replace(self, columns=columns)
 
     def __repr__(self) -> str:
         n = len(self.columns)
@@ -255,10 +310,19 @@ def partition_columns(data: Any) -> dict[str, Any]:
     if hasattr(data, "schema") and hasattr(data, "columns") and type(data).__module__.startswith("pyarrow"):
         names = [str(name) for name in data.schema.names]
         check_column_names(names)
-        return dict(zip(names, data.columns, strict=True))
+        return dict(zip(names, map(_chunked, data.columns), strict=True))
     if isinstance(data, np.ndarray):
         raise DataError("a numpy array has no column names; give a data frame, an Arrow table or a mapping of columns")
     return dict(columns_of(data))
+
+
+def _chunked(column: Any) -> Any:
+    """A column of Arrow in chunks, as tables have it; that of a record batch is one chunk."""
+    if hasattr(column, "chunks"):
+        return column
+    import pyarrow as pa
+
+    return pa.chunked_array([column])
 
 
 def row_weights(columns: Mapping[str, Any], weights: str | None) -> Floats | None:
@@ -276,10 +340,34 @@ def row_weights(columns: Mapping[str, Any], weights: str | None) -> Floats | Non
 def _summarise(
     name: str, column: Any, weights: Floats | None, classes: NDArray[np.int64] | None, as_labels: bool
 ) -> ColumnSummary:
+    if isinstance(column, TextColumn):
+        return _summarise_texts(column, weights, classes)
     numbers = None if as_labels or isinstance(column, CodedColumn) else _typed_numbers(column)
     if numbers is None:
         return _summarise_labels(code_column(name, column), weights)
     return _summarise_numbers(name, *numbers, weights, classes)
+
+
+def _summarise_texts(column: TextColumn, weights: Floats | None, classes: NDArray[np.int64] | None) -> TextSummary:
+    labels = _summarise_labels(column, weights)
+    texts = [text for text in column.labels if text is not None]
+    kind = text_kind(texts, column.decimal)
+    numbers = None
+    if kind in (int, float):
+        typed = typed_labels(column.name, texts, (), kind, column.decimal)  # type: ignore[arg-type]
+        there = iter(typed)
+        of_labels = [0 if text is None else next(there) for text in column.labels]
+        values = np.array([*of_labels, 0], dtype=np.int64 if kind is int else np.float64)[column.codes]
+        missing = np.array([*(text is None for text in column.labels), True])[column.codes]
+        numbers = _summarise_numbers(column.name, values, missing if missing.any() else None, weights, classes)
+    return TextSummary(labels, numbers, frozenset([kind]) if texts else frozenset(), column.decimal)
+
+
+def _add_texts(one: TextSummary, other: TextSummary, recode: NDArray[np.int64]) -> TextSummary:
+    numbers = None
+    if one.numbers is not None and other.numbers is not None:
+        numbers = _add_numbers(one.numbers, replace(other.numbers, classes=recode[other.numbers.classes]))
+    return TextSummary(_add_labels(one.labels, other.labels), numbers, one.kinds | other.kinds, one.decimal)
 
 
 def _summarise_labels(column: CodedColumn, weights: Floats | None) -> LabelSummary:
@@ -359,6 +447,8 @@ def _typed_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]
 
 
 def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None] | None:
+    if isinstance(column, Texts):
+        return None
     library = type(column).__module__.partition(".")[0]
     if library == "pyarrow":
         import pyarrow as pa
@@ -505,6 +595,10 @@ def _add(one: ColumnSummary, other: ColumnSummary, recode: NDArray[np.int64]) ->
         return _add_numbers(one, replace(other, classes=recode[other.classes]))
     if isinstance(one, LabelSummary) and isinstance(other, LabelSummary):
         return _add_labels(one, other)
+    if isinstance(one, TextSummary) and isinstance(other, TextSummary):
+        return _add_texts(one, other, recode)
+    if isinstance(one, TextSummary) or isinstance(other, TextSummary):
+        raise DataError(f"column {one_name(one)!r} is of a text file in some partitions only")
     if not other.has_value:  # nothing but missing cells, which have no type in some libraries
         return one if isinstance(one, LabelSummary) else replace(one, n_missing=one.n_missing)
     if not one.has_value:
@@ -515,7 +609,12 @@ def _add(one: ColumnSummary, other: ColumnSummary, recode: NDArray[np.int64]) ->
     )
 
 
-def _example(summary: ColumnSummary) -> State:
+def one_name(summary: ColumnSummary) -> str:
+    """The name of the column."""
+    return summary.labels.name if isinstance(summary, TextSummary) else summary.name
+
+
+def _example(summary: LabelSummary | NumberSummary) -> State:
     return summary.example if isinstance(summary, LabelSummary) else plain_state(summary.low[0])
 
 

@@ -34,8 +34,9 @@ from bntk.data.coding import CodedColumn, lacking_columns, settle_against
 from bntk.data.columns import code_column, n_rows_of, numbers_of
 from bntk.data.cuts import code_columns
 from bntk.data.found_states import states_for_reading
+from bntk.data.label_types import typed_labels
 from bntk.data.numbers import Reading
-from bntk.data.summaries import Summary, add_summaries, partition_columns, row_weights, summarise_partition
+from bntk.data.summaries import Summary, TextColumn, add_summaries, partition_columns, row_weights, summarise_partition
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import Variable, checked_variables, names_of
 from bntk.data.weights import ROUNDING
@@ -104,7 +105,7 @@ class Coding:
         for place, variable in enumerate(self.variables):
             column = given[variable.name]
             if not self._cut(variable, column, codes[place]):
-                labelled.append((place, code_column(variable.name, column)))
+                labelled.append((place, _typed(code_column(variable.name, column), variable)))
         if labelled:
             known = [_closed(self.variables[place], self.open) for place, _ in labelled]
             rows, _ = settle_against([column for _, column in labelled], known, self.unseen)
@@ -128,6 +129,26 @@ class Coding:
         scaled = weights * self.scale
         whole = np.rint(scaled)
         return np.where(np.abs(scaled - whole) <= ROUNDING * whole, whole, scaled)
+
+
+def _typed(column: CodedColumn, variable: Variable) -> CodedColumn:
+    """A column of a text file with labels of the type of the states of a variable."""
+    if not isinstance(column, TextColumn):
+        return column
+    kinds = {float} if variable.cuts is not None else {*map(type, variable.states)}
+    kind = kinds.pop() if len(kinds) == 1 else str
+    if kind not in (int, float, bool):
+        return column
+    labels = [None if text is None else _value(text, kind, column.decimal) for text in column.labels]
+    return CodedColumn(column.name, labels, column.codes, texts=["" if t is None else t for t in column.labels])
+
+
+def _value(text: Any, kind: type, decimal: str) -> Any:
+    """A text as a value of this type, or as it is where it is none."""
+    try:
+        return typed_labels("", [text], (), kind, decimal)[0]  # type: ignore[arg-type]
+    except (DataError, ValueError):
+        return text
 
 
 def _closed(variable: Variable, open_: Collection[str]) -> Variable:
@@ -307,7 +328,7 @@ class Partitions(ABC):
             found = self.reduce(task, add_summaries, read, "states")
             if found.n_rows == 0:
                 raise DataError("the data has no rows; at least one is needed")
-            known[key] = found
+            known[key] = found.settled()
         return known[key]
 
     def coding(
