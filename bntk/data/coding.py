@@ -221,6 +221,8 @@ def look_up(lookup: np.ndarray, missing: int, codes: np.ndarray) -> np.ndarray:
     dtype = np.min_scalar_type(missing)
     if codes.dtype.kind == "u" and codes.itemsize >= dtype.itemsize and np.array_equal(lookup, np.arange(len(lookup))):
         return codes
+    if codes.dtype.kind == "i" and len(lookup) == missing and np.array_equal(lookup, np.arange(missing)):
+        return _as_they_are(codes, missing)
     table = np.append(lookup, missing).astype(dtype)  # -1 finds the last entry
     return np.take(table, codes, mode="wrap")
 

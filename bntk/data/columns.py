@@ -417,10 +417,23 @@ def code_arrow(name: str, column: Any, declared: bool = True) -> CodedColumn:
     return CodedColumn(name, labels, codes, all_used=True)
 
 
+#: Signed types that hold all numbers of an unsigned one.
+_SIGNED = {"int8": "int16", "int16": "int32", "int32": "int64", "int64": "int64"}
+
+
 def _arrow_dictionary(column: Any) -> tuple[list[Any], np.ndarray]:
     """Labels and codes of a dictionary-encoded column, whose chunks may have different dictionaries."""
     column = column.unify_dictionaries()
     if column.num_chunks == 0:
         return [], np.empty(0, dtype=np.int64)
-    indices = [chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    return column.chunk(0).dictionary.to_pylist(), np.concatenate(indices)
+    indices = [_arrow_indices(chunk.indices) for chunk in column.chunks]
+    return column.chunk(0).dictionary.to_pylist(), indices[0] if len(indices) == 1 else np.concatenate(indices)
+
+
+def _arrow_indices(indices: Any) -> np.ndarray:
+    """Indices into a dictionary, -1 where there is none; without a copy where none is missing."""
+    if indices.null_count:
+        wider = str(indices.type)[1:] if str(indices.type)[:1] == "u" else None
+        indices = (indices if wider is None else indices.cast(_SIGNED[wider])).fill_null(-1)
+    found: np.ndarray = indices.to_numpy(zero_copy_only=False)
+    return found
