@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.data.coding import CodedColumn, lacking_columns, settle_against
-from bntk.data.columns import code_column, n_rows_of, numbers_of
+from bntk.data.columns import Texts, code_column, n_rows_of, numbers_of
 from bntk.data.cuts import code_columns
 from bntk.data.found_states import states_for_reading
 from bntk.data.label_types import typed_labels
@@ -65,6 +65,8 @@ class Coding:
         What weights are multiplied by.
     open : frozenset of str
         Variables whose last state is that of a missing cell.
+    drops_empty : bool
+        Whether rows of the weight 0 are left out.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Coding:
     unseen: Unseen = "error"
     scale: float = 1.0
     open: frozenset[str] = field(default_factory=frozenset)
+    drops_empty: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -100,6 +103,8 @@ class Coding:
         if lacking:
             raise lacking_columns(lacking, list(given))
         weights = row_weights(given, self.weights)
+        if self.drops_empty and weights is not None and not weights.all():
+            given, weights = {name: _taken(column, weights > 0) for name, column in given.items()}, weights[weights > 0]
         first = next(iter(given.values()), ())
         n_rows = n_rows_of(first)
         codes = np.zeros((len(self.variables), n_rows), dtype=code_dtype(self.variables))
@@ -131,6 +136,19 @@ class Coding:
         scaled = weights * self.scale
         whole = np.rint(scaled)
         return np.where(np.abs(scaled - whole) <= ROUNDING * whole, whole, scaled)
+
+
+def _taken(column: Any, rows: NDArray[np.bool_]) -> Any:
+    """Some rows of a column."""
+    from dataclasses import replace
+
+    if isinstance(column, CodedColumn):
+        return replace(column, codes=column.codes[rows], all_used=False)
+    if isinstance(column, Texts):
+        return Texts(column.column.filter(rows))
+    if hasattr(column, "filter") and not hasattr(column, "iloc"):
+        return column.filter(rows)
+    return column[rows] if hasattr(column, "dtype") else [value for value, kept in zip(column, rows) if kept]
 
 
 def _typed(column: CodedColumn, variable: Variable) -> CodedColumn:
