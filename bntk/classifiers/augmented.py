@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier
@@ -55,6 +56,7 @@ class TAN(StepwiseClassifier):
     """
 
     name = "tan"
+    _in_passes: ClassVar[bool | str] = True
     both_directions: bool = False
     root: str | None = None
 
@@ -97,6 +99,7 @@ class FAN(NetworkClassifier):
     """
 
     name = "fan"
+    _in_passes: ClassVar[bool | str] = True
     criterion: str | Score = "bic"
     search: str | Search = "auto"
 
@@ -126,6 +129,7 @@ class BAN(NetworkClassifier):
     """
 
     name = "ban"
+    _in_passes: ClassVar[bool | str] = True
     criterion: str | Score = "bdeu"
     search: str | Search = "auto"
     max_parents: int | None = 3

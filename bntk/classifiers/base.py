@@ -46,7 +46,7 @@ from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import ArgumentError, DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import Counter, Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, updated
 from bntk.learning.priors import Backoff, Dirichlet, Prior, as_prior
@@ -284,13 +284,15 @@ class BayesClassifier(RowReader):
     }
     #: Whether it learns from rows without a label.
     _takes_unlabelled: ClassVar[bool] = False
+    #: Whether counts are all that it learns from, so that rows may be read in passes; else what to take then.
+    _in_passes: ClassVar[bool | str] = "NaiveBayes, TAN, KDB or AODE"
     #: What ``numeric="auto"`` does with numbers that are not states.
     _cutting: ClassVar[str] = "mdl"
 
     # ---------------------------------------------------------------- what a classifier has to define
 
     @abstractmethod
-    def _learn(self, counter: TableCounter) -> None:
+    def _learn(self, counter: Counter) -> None:
         """Learn from rows of the discrete features and, last, the class."""
 
     @abstractmethod
@@ -310,9 +312,10 @@ class BayesClassifier(RowReader):
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
-            Missing values are allowed, see ``missing``.
+            Missing values are allowed, see ``missing``. Rows that do not fit into memory are given by
+            :func:`bntk.scan`, features and class together.
         y : array_like of shape (n_rows,)
-            Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
+            For a scan, the name of the column of classes. Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
             classifier takes rows whose label is missing (None, NaN, a null), too: its structure is found on the
             labelled rows, and its parameters are estimated by EM from all rows. Others refuse them. None if it has
             ``n_classes`` and no row has a label.
@@ -322,6 +325,10 @@ class BayesClassifier(RowReader):
             scaled up to it.
         """
         with using_threads(self.n_jobs):
+            if isinstance(X, Partitions):
+                from bntk.classifiers.streamed import fit_one
+
+                return fit_one(self, X, y, sample_weight)
             return self._fit_each(X, y, sample_weight, None)
 
     @says_what_to_do("take fewer columns or join rare states; NaiveBayes takes the least memory")
@@ -761,7 +768,7 @@ class NetworkClassifier(BayesClassifier):
                 return float(alpha)
         return 1.0
 
-    def _find_structure(self, counter: TableCounter) -> SearchResult:
+    def _find_structure(self, counter: Counter) -> SearchResult:
         """The structure; by default what the search finds in the space by the score."""
         *features, target = counter.names
         given: str | Score | None = getattr(self, "criterion", None)
@@ -769,20 +776,19 @@ class NetworkClassifier(BayesClassifier):
         space = self._space(tuple(features), target)
         return learn_structure(counter, score.with_target(target), space, self._chosen_search(), seed=self._seed)
 
-    def _structure(self, counter: TableCounter) -> SearchResult:
+    def _structure(self, counter: Counter) -> SearchResult:
         """The structure that is found for features with several states; the others have no arcs."""
         *features, target = counter.variables
         varied = [v.name for v in features if v.n_states > 1]
         if len(varied) == len(features) or not varied:
             return self._find_structure(counter)
-        rows = TableCounter(counter.table.select([*varied, target.name]), counter.weights)
-        found = self._find_structure(rows)
+        found = self._find_structure(counter.select([*varied, target.name]))
         return replace(found, dag=DAG(counter.names, found.dag.arcs))
 
-    def _learn(self, counter: TableCounter) -> None:
+    def _learn(self, counter: Counter) -> None:
         self.search_ = self._structure(counter)
         # EM is only for what it can change.
-        missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
+        missing = "em" if self.missing == "em" and counter.incomplete else "available"
         with raising_interrupts(self.search_.interrupted):  # a second one always raises
             network = fit(self.search_.dag, counter, self._prior, missing=missing)
         self._hold(network)

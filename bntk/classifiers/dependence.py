@@ -45,6 +45,7 @@ class KDB(StepwiseClassifier):
     """
 
     name = "kdb"
+    _in_passes: ClassVar[bool | str] = True
     k: int = field(default=2, kw_only=False)
     search: str | Search = "sahami"
 
@@ -100,6 +101,7 @@ class SelectiveKDB(NetworkClassifier):
     """
 
     name = "skdb"
+    _in_passes: ClassVar[bool | str] = True
     max_k: int = field(default=5, kw_only=False)
     loss: str = "rmse"
 
@@ -155,6 +157,7 @@ class SPODE(NetworkClassifier):
     """
 
     name = "spode"
+    _in_passes: ClassVar[bool | str] = True
     superparent: str | None = None
     criterion: str | Score = "loo"
     search = "star"  # there is no other

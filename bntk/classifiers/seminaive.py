@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bntk.classifiers.stepwise import StepwiseClassifier
 from bntk.learning.counts import TableCounter
@@ -51,6 +52,7 @@ class SemiNaiveBayes(StepwiseClassifier):
     """
 
     name = "semi"
+    _in_passes: ClassVar[bool | str] = "TAN"
     search: str | Search = "fssj"
     max_parents: int | None = None
 

@@ -123,6 +123,7 @@ class MANB(_DiscreteNaiveBayes):
     """
 
     name = "manb"
+    _in_passes: ClassVar[bool | str] = "NaiveBayes"
     arc_prior: float | Mapping[str, float] | ArrayLike = 0.5
 
     _state: ClassVar[dict[str, Any]] = {"arc_posteriors_": Any}  # a Series
@@ -225,6 +226,7 @@ class AWNB(NetworkClassifier):
     """
 
     name = "awnb"
+    _in_passes: ClassVar[bool | str] = "NaiveBayes"
     estimator: NetworkClassifier | None = field(default=None, kw_only=False)
     prior: Prior | str | float = 1.0
     n_trees: int = 10
@@ -391,6 +393,7 @@ class WANBIA(_DiscreteNaiveBayes):
     """
 
     name = "wanbia"
+    _in_passes: ClassVar[bool | str] = "NaiveBayes"
     bounds: tuple[float, float] | None = (0.0, 1.0)
     regularization: float = 0.0
 

@@ -32,7 +32,7 @@ from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import Counter, PartitionCounter, Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.priors import Prior, as_prior
 from bntk.learning.scores import Score, by_name
@@ -240,7 +240,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
     _ways_of_missing: ClassVar[tuple[str, ...]] = ("marginal", "state")
 
     @abstractmethod
-    def _learn(self, counter: TableCounter, n_features: int) -> None:
+    def _learn(self, counter: Counter, n_features: int) -> None:
         """Learn from rows of the features and then the classes."""
 
     @abstractmethod
@@ -264,6 +264,11 @@ class MultiBayesClassifier(MultiTargetClassifier):
             scaled up to it.
         """
         self._check_options()
+        if isinstance(X, Partitions):
+            from bntk.classifiers.streamed import fit_several
+
+            with using_threads(self.n_jobs):
+                return fit_several(self, X, Y, sample_weight)
         with using_threads(self.n_jobs):
             X, self.labels_, codes, weights, *_ = self._counted(X, Y, sample_weight)
             weights = None if weights is None else scaled_up(weights)
@@ -286,10 +291,12 @@ class MultiBayesClassifier(MultiTargetClassifier):
         codes[: len(features.codes)], codes[len(features.codes) :] = features.codes, labels
         return Table._make(codes, variables)
 
-    def _find(self, counter: TableCounter, criterion: str | Score, space: Space, search: str | Search) -> SearchResult:
+    def _find(self, counter: Counter, criterion: str | Score, space: Space, search: str | Search) -> SearchResult:
         """A structure of the space; by default part by part."""
         space.check()
         rule = score_for(by_name(criterion, "criterion"), counter)
+        if isinstance(search, str) and search == "auto" and isinstance(counter, PartitionCounter):
+            return learn_structure(counter, rule, space, SubgraphSearch(), seed=seed_of(self.random_state))
         if isinstance(search, str) and search == "auto":
             evaluator = rule.evaluator(counter)
             evaluator.limit_tables(search_limit(len(counter.names)))
@@ -361,14 +368,19 @@ class MultiBayesClassifier(MultiTargetClassifier):
         return normalised(self._posterior.log_joint_table(rows), axis=1)
 
 
-def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:
-    """``numeric`` with the cut points of ``"mdl"`` in place of that word: those of each class variable, together."""
+def refuse_ways_of_one_class(numeric: str | Mapping[str, Any]) -> None:
+    """Refuse ways with numbers that are for one class variable."""
     asked = list(numeric.values()) if isinstance(numeric, Mapping) else [numeric]
     kept = [way for way in asked if isinstance(way, str) and (way in (*CONTINUOUS, *BY_RULE) or smooth_way(way))]
     if kept:
         raise ValueError(
             f"numeric={kept[0]!r} is for one class variable; cut the numbers here: 'mdl', 'frequency' or 'width'"
         )
+
+
+def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:
+    """``numeric`` with the cut points of ``"mdl"`` in place of that word: those of each class variable, together."""
+    refuse_ways_of_one_class(numeric)
     if isinstance(X, Table) or (isinstance(numeric, str) and numeric not in ("auto", "mdl")):
         return numeric
     columns = columns_of(X)

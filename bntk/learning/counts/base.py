@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import chain
 from typing import TypeVar
 
@@ -100,8 +100,11 @@ class Counter(ABC):
         for table, weights in self._blocks():
             yield job(table, weights)
 
-    def _reduce(self, job: Job[R], add: Callable[[R, R], R]) -> R:
-        """The results of a job for all blocks, added; ``add`` may change and return its first argument."""
+    def _reduce(self, job: Job[R], add: Callable[[R, R], R], needed: Collection[int] | None = None) -> R:
+        """The results of a job for all blocks, added; ``add`` may change and return its first argument.
+
+        The job looks at the ``needed`` variables only, or at all of them.
+        """
         parts = self._map_blocks(job)
         total = next(parts)
         for part in parts:
@@ -178,7 +181,8 @@ class Counter(ABC):
             known = self._remembered.tables(families, max_entries)
             if type(None) not in map(type, known):
                 return plan.filled(known), plan  # type: ignore[arg-type]
-        (flat,) = self._sum_blocks(partial(_count_families, plan))
+        needed = {*plan.base.tolist(), *plan.members.tolist()}
+        (flat,) = self._sum_blocks(partial(_count_families, plan), needed)
         return flat, plan
 
     def _dense(self, base: Sequence[int], families: Sequence[Sequence[int]], max_entries: int) -> list[np.ndarray]:
@@ -234,7 +238,8 @@ class Counter(ABC):
         if not families:
             return []
         cards = [[self.cards[v] for v in family[:-1]] for family in families]
-        return self._reduce(partial(_count_sparse, families, max_entries), partial(_add_all_compact, cards))
+        needed = {*chain.from_iterable(families)}
+        return self._reduce(partial(_count_sparse, families, max_entries), partial(_add_all_compact, cards), needed)
 
     # ---------------------------------------------------------------- all pairs
 
@@ -273,7 +278,8 @@ class Counter(ABC):
             return self._remembered.pairs
         n_classes = 1 if goal is None else self.cards[goal]
         layout = layout_pairs([self.cards[v] for v in features], n_classes, max_entries)
-        buffers = self._sum_blocks(partial(count_pairs, features, goal, layout))
+        needed = {*features} if goal is None else {*features, goal}
+        buffers = self._sum_blocks(partial(count_pairs, features, goal, layout), needed)
         variables = [self.variables[v] for v in features]
         pairs = PairTables(variables, None if goal is None else self.variables[goal], layout, *buffers)
         if pairs.counts.size <= MOST_REMEMBERED:
@@ -302,6 +308,21 @@ class Counter(ABC):
         for places in pair_parts([self.cards[v] for v in chosen], n_classes):
             yield np.array(places, dtype=np.int64), self.pairs(goal, [chosen[place] for place in places])
 
+    # ---------------------------------------------------------------- what is missing, and some of the variables
+
+    @cached_property
+    def incomplete(self) -> tuple[str, ...]:
+        """The variables with missing cells."""
+        counts = self.tables([[v] for v in range(len(self.names))])
+        whole = self.total_weight * (1 - 1e-12)  # weights are summed in another order
+        return tuple([name for name, table in zip(self.names, counts, strict=True) if table.sum() < whole])
+
+    def select(self, names: Sequence[str]) -> Counter:
+        """A counter of the same rows over some of the variables, in this order."""
+        raise DataError(
+            f"the variables of a {type(self).__name__} cannot be chosen among: give it those that are wanted"
+        )
+
     # ---------------------------------------------------------------- adding
 
     def __add__(self, other: Counter) -> Counter:
@@ -328,9 +349,9 @@ class Counter(ABC):
 
     # ---------------------------------------------------------------- helpers
 
-    def _sum_blocks(self, job: Job[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    def _sum_blocks(self, job: Job[tuple[np.ndarray, ...]], needed: Collection[int]) -> tuple[np.ndarray, ...]:
         """Sum of the arrays that a job returns for each block, in place from the second block on."""
-        return self._reduce(partial(_with_type, job, np.float64 if self.weighted else np.int64), add_arrays)
+        return self._reduce(partial(_with_type, job, np.float64 if self.weighted else np.int64), add_arrays, needed)
 
     def _find(self, variable: str | int) -> int:
         return find_variable(variable, self._positions)

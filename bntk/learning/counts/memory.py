@@ -74,6 +74,15 @@ class TableCounter(Counter):
         """The rows as bit planes; None when they have weights."""
         return StatePlanes.of(self.table) if self.weights is None else None
 
+    @cached_property
+    def incomplete(self) -> tuple[str, ...]:
+        """The variables with missing cells."""
+        return tuple([name for name, missing in zip(self.names, self.table.has_missing, strict=True) if missing])
+
+    def select(self, names: Sequence[str]) -> TableCounter:
+        """A counter of the same rows over some of the variables, in this order."""
+        return TableCounter(self.table.select(names), self.weights)
+
     def _blocks(self) -> Iterator[Block]:
         yield self.table, self.weights
 
@@ -126,8 +135,6 @@ def as_counter(
         if weights is not None:
             raise DataError('weights of rows that are read in passes are a column: bntk.scan(source, weights="column")')
         counter = data.counter(reading, only, variables)
-        if require_rows and not counter.n_rows:
-            raise DataError("the data has no rows; at least one is needed")
     else:
         table = as_table(
             data, variables=variables, only=only, require_rows=require_rows, reading=reading, weights=weights

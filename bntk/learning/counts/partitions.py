@@ -25,13 +25,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bntk.data.coding import CodedColumn, lacking_columns, settle_against
-from bntk.data.columns import code_column, n_rows_of, numbers_of
+from bntk.data.columns import Texts, code_column, n_rows_of, numbers_of
 from bntk.data.cuts import code_columns
 from bntk.data.found_states import states_for_reading
 from bntk.data.label_types import typed_labels
@@ -41,10 +41,10 @@ from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import Variable, checked_variables, names_of
 from bntk.data.weights import ROUNDING
 from bntk.errors import DataError
-from bntk.learning.counts.base import MAX_ENTRIES, Block, Counter, Job, add_arrays
+from bntk.learning.counts.base import MAX_ENTRIES, Block, Counter, Job
 from bntk.learning.counts.compact import CompactTable, add_compact, count_compact
-from bntk.learning.counts.families import count_block, plan_families
-from bntk.learning.counts.pairs import PairTables, count_pairs, find_variable, layout_pairs
+from bntk.learning.counts.families import FamilyPlan, count_block, plan_families
+from bntk.learning.counts.pairs import PairTables, count_pairs, find_variable, layout_pairs, pair_entries
 
 R = TypeVar("R")
 
@@ -65,6 +65,8 @@ class Coding:
         What weights are multiplied by.
     open : frozenset of str
         Variables whose last state is that of a missing cell.
+    drops_empty : bool
+        Whether rows of the weight 0 are left out.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Coding:
     unseen: Unseen = "error"
     scale: float = 1.0
     open: frozenset[str] = field(default_factory=frozenset)
+    drops_empty: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -92,17 +95,21 @@ class Coding:
         by_name = {variable.name: variable for variable in self.variables}
         return replace(self, variables=tuple([by_name[name] for name in names]))
 
-    def block(self, data: Any) -> Block:
-        """The rows of a partition as a table, and their weights."""
+    def block(self, data: Any, names: Collection[str] | None = None) -> Block:
+        """The rows of a partition as a table, and their weights; of the named columns, the others are not filled in."""
         given = partition_columns(data)
-        lacking = [variable.name for variable in self.variables if variable.name not in given]
+        chosen = [(k, v) for k, v in enumerate(self.variables) if names is None or v.name in names]
+        lacking = [variable.name for _, variable in chosen if variable.name not in given]
         if lacking:
             raise lacking_columns(lacking, list(given))
         weights = row_weights(given, self.weights)
-        n_rows = n_rows_of(given[self.variables[0].name]) if self.variables else 0
-        codes = np.empty((len(self.variables), n_rows), dtype=code_dtype(self.variables))
+        if self.drops_empty and weights is not None and not weights.all():
+            given, weights = {name: _taken(column, weights > 0) for name, column in given.items()}, weights[weights > 0]
+        first = next(iter(given.values()), ())
+        n_rows = n_rows_of(first)
+        codes = np.zeros((len(self.variables), n_rows), dtype=code_dtype(self.variables))
         labelled: list[tuple[int, CodedColumn]] = []
-        for place, variable in enumerate(self.variables):
+        for place, variable in chosen:
             column = given[variable.name]
             if not self._cut(variable, column, codes[place]):
                 labelled.append((place, _typed(code_column(variable.name, column), variable)))
@@ -129,6 +136,19 @@ class Coding:
         scaled = weights * self.scale
         whole = np.rint(scaled)
         return np.where(np.abs(scaled - whole) <= ROUNDING * whole, whole, scaled)
+
+
+def _taken(column: Any, rows: NDArray[np.bool_]) -> Any:
+    """Some rows of a column."""
+    from dataclasses import replace
+
+    if isinstance(column, CodedColumn):
+        return replace(column, codes=column.codes[rows], all_used=False)
+    if isinstance(column, Texts):
+        return Texts(column.column.filter(rows))
+    if hasattr(column, "filter") and not hasattr(column, "iloc"):
+        return column.filter(rows)
+    return column[rows] if hasattr(column, "dtype") else [value for value, kept in zip(column, rows) if kept]
 
 
 def _typed(column: CodedColumn, variable: Variable) -> CodedColumn:
@@ -292,6 +312,8 @@ class Partitions(ABC):
 
     weights: str | None = None
     variables: tuple[Variable, ...] | None = None
+    #: Whether it finds out by itself when rows change between passes; else their numbers of states are compared.
+    is_checked: bool = False
 
     @property
     @abstractmethod
@@ -370,10 +392,13 @@ class PartitionCounter(Counter):
     ([array([2, 1])], 3)
     """
 
-    def __init__(self, source: Partitions, coding: Coding, sizes: tuple[int, float] | None = None) -> None:
+    def __init__(self, source: Partitions, coding: Coding, target: str | None = None) -> None:
         super().__init__(coding.variables)
-        self.source, self.coding = source, coding
-        self._sizes = sizes
+        self.source, self.coding, self.target = source, coding, target
+        self._sizes: tuple[int, float] | None = None
+        self._kept: dict[frozenset[int], tuple[tuple[int, ...], NDArray[Any]]] = {}
+        self._n_kept = 0
+        self.sample: Table | None = None
 
     @property
     def n_rows(self) -> int:
@@ -390,28 +415,160 @@ class PartitionCounter(Counter):
         """Sum of the weights of all rows; their number when they have no weights."""
         return self._counted()[1]
 
+    def select(self, names: Sequence[str]) -> PartitionCounter:
+        """A counter of the same rows over some of the variables, in this order."""
+        target = self.target if self.target in names else None
+        return PartitionCounter(self.source, self.coding.select(names), target)
+
     def _counted(self) -> tuple[int, float]:
-        """The numbers of rows and their weight: those of an earlier pass, or of one for them."""
+        """The numbers of rows and their weight: those of an earlier pass, or of one that counts what is needed next."""
         if self._sizes is None:
-            summaries = [*self.source.__dict__.get("_summaries", {}).values()]
-            if summaries and self.coding.scale == 1:
-                self._sizes = summaries[0].n_rows, summaries[0].total_weight
-            else:
-                counts = self._reduce(_sizes, add_arrays)
-                self._sizes = int(counts[0][0]), float(counts[0][1])
+            self._look_ahead()
+        if self._sizes is None:
+            self._reduce(_nothing, _neither, ())
+        assert self._sizes is not None
         return self._sizes
+
+    # ---------------------------------------------------------------- few passes
+
+    def _look_ahead(self) -> None:
+        """Count all pairs, given the target where there is one, when these are not too many.
+
+        Whoever asks for the numbers of single variables will next ask for pairs.
+        """
+        if self._remembered is not None:
+            return
+        cards = [card for name, card in zip(self.names, self.cards, strict=True) if name != self.target]
+        n_classes = 1 if self.target is None else self.cards[self._positions[self.target]]
+        if pair_entries(cards, n_classes) <= MOST_AHEAD:
+            self.pairs(self.target)
+
+    def _dense(self, base: Sequence[int], families: Sequence[Sequence[int]], max_entries: int) -> list[NDArray[Any]]:
+        singles = not base and len(families) > 1 and all(len(family) == 1 for family in families)
+        if singles and len(families) == len(self.names):
+            self._look_ahead()
+        return super()._dense(base, families, max_entries)
+
+    def flat_tables(
+        self, base: Sequence[int], families: Sequence[Sequence[int]], *, max_entries: int = MAX_ENTRIES
+    ) -> tuple[NDArray[Any], FamilyPlan]:
+        """The tables, those that were counted before without a pass; see :meth:`Counter.flat_tables`."""
+        scopes = [(*base, *family) for family in families]
+        known = [self._known(scope) for scope in scopes]
+        if type(None) not in map(type, known):
+            plan = plan_families(self.cards, base, families, max_entries, self.names)
+            return plan.filled(known), plan  # type: ignore[arg-type]
+        flat, plan = super().flat_tables(base, families, max_entries=max_entries)
+        for scope, table in zip(scopes, plan.tables(flat), strict=True):
+            self._keep(scope, table)
+        return flat, plan
+
+    def _known(self, scope: tuple[int, ...]) -> NDArray[Any] | None:
+        """A table that was counted before, with its axes in this order."""
+        order, table = self._kept.get(frozenset(scope), ((), None))
+        if table is None:
+            return None
+        return table if order == scope else np.ascontiguousarray(table.transpose([order.index(v) for v in scope]))
+
+    def _keep(self, scope: tuple[int, ...], table: NDArray[Any]) -> None:
+        if self._n_kept + table.size <= MOST_KEPT and frozenset(scope) not in self._kept:
+            self._kept[frozenset(scope)] = scope, table.copy()
+            self._n_kept += table.size
+
+    # ---------------------------------------------------------------- passes
 
     def _blocks(self) -> Iterator[Block]:
         raise NotImplementedError("rows in partitions are not taken out of them; see _reduce")
 
-    def _reduce(self, job: Job[R], add: Callable[[R, R], R]) -> R:
-        task = partial(_run_job, self.coding, job)
-        return self.source.reduce(task, add, self.coding.columns, "tables")
+    def _reduce(self, job: Job[R], add: Callable[[R, R], R], needed: Collection[int] | None = None) -> R:
+        names = self.names if needed is None else [self.names[v] for v in sorted(needed)]
+        whole = len(names) == len(self.names)
+        task = partial(
+            _run_job, self.coding, None if whole else frozenset(names), whole and self.sample is None,
+            not self.source.is_checked, job,
+        )  # fmt: skip
+        read = [*(names or self.names[:1]), *([] if self.coding.weights is None else [self.coding.weights])]
+        found = self.source.reduce(task, partial(_add_counted, add), list(dict.fromkeys(read)), "tables")
+        self._sizes = found.n_rows, found.total_weight
+        if found.sample is not None:
+            self.sample = Table._make(found.sample, self.variables)
+        self._check_prints(found.prints)
+        return found.result
+
+    def _check_prints(self, prints: dict[str, NDArray[Any]]) -> None:
+        """Refuse rows whose columns hold other numbers of each state than in an earlier pass."""
+        before: dict[Any, NDArray[Any]] = self.source.__dict__.setdefault("_prints", {})
+        for name, counts in prints.items():
+            key = self.variables[self._positions[name]]
+            if not np.array_equal(before.setdefault(key, counts), counts):
+                raise DataError(
+                    f"column {name!r} holds other values than in an earlier pass: rows must stay as they are while "
+                    "they are learned from"
+                )
 
 
-def _run_job(coding: Coding, job: Job[R], data: Any) -> R:
-    return job(*coding.block(data))
+#: Entries of pair tables that are counted before they are asked for, and of tables that are kept.
+MOST_AHEAD = 1 << 23
+MOST_KEPT = 1 << 23
+#: Rows of a sample.
+SAMPLE = 1 << 14
 
 
-def _sizes(table: Table, weights: NDArray[Any] | None) -> tuple[NDArray[np.float64], ...]:
-    return (np.array([table.n_rows, table.n_rows if weights is None else weights.sum()], dtype=np.float64),)
+@dataclass
+class _Counted(Generic[R]):
+    """What a pass gives beside its result: the rows, some of them, and how many have each state."""
+
+    result: R
+    n_rows: int
+    total_weight: float
+    sample: NDArray[Any] | None
+    prints: dict[str, NDArray[Any]]
+
+
+def _run_job(
+    coding: Coding, names: frozenset[str] | None, sampled: bool, printed: bool, job: Job[R], data: Any
+) -> _Counted[R]:
+    table, weights = coding.block(data, names)
+    prints = {}
+    for variable, codes in zip(table.variables, table.codes, strict=True) if printed else ():
+        if names is None or variable.name in names:
+            prints[variable.name] = np.bincount(codes, minlength=variable.n_states + 1)
+    total = float(table.n_rows if weights is None else weights.sum())
+    return _Counted(job(table, weights), table.n_rows, total, _some(table.codes) if sampled else None, prints)
+
+
+def _some(codes: NDArray[Any]) -> NDArray[Any]:
+    """Every so many columns, such that they are not more than a sample."""
+    return np.ascontiguousarray(codes[:, :: -(-codes.shape[1] // SAMPLE) or 1])
+
+
+def _add_counted(add: Callable[[R, R], R], one: _Counted[R], other: _Counted[R]) -> _Counted[R]:
+    one.result = add(one.result, other.result)
+    one.n_rows += other.n_rows
+    one.total_weight += other.total_weight
+    if one.sample is not None and other.sample is not None:
+        one.sample = _thinned(one, other)
+    for name, counts in other.prints.items():
+        one.prints[name] = one.prints[name] + counts
+    return one
+
+
+def _thinned(one: _Counted[R], other: _Counted[R]) -> NDArray[Any]:
+    """A sample of both, with about the same share of the rows of each."""
+    assert one.sample is not None and other.sample is not None
+    n_rows, room = one.n_rows, SAMPLE
+    mine = round(room * (n_rows - other.n_rows) / max(1, n_rows))
+    parts = []
+    for sample, share in ((one.sample, mine), (other.sample, room - mine)):
+        size = sample.shape[1]
+        chosen = slice(None) if size <= share else np.arange(share) * size // max(1, share)
+        parts.append(sample[:, chosen])
+    return np.concatenate(parts, axis=1)
+
+
+def _nothing(table: Table, weights: NDArray[Any] | None) -> None:
+    return None
+
+
+def _neither(one: None, other: None) -> None:
+    return None

@@ -161,9 +161,7 @@ class ParquetFiles(Files):
                 for group in range(file.num_row_groups):
                     yield from self._group(path, file, group, columns, {*texts})
 
-    def _group(
-        self, path: Path, file: Any, group: int, columns: Sequence[str], texts: set[str]
-    ) -> Iterator[Batch]:
+    def _group(self, path: Path, file: Any, group: int, columns: Sequence[str], texts: set[str]) -> Iterator[Batch]:
         pa = arrow()
         place, found = f"{path}, row group {group}", 0
         expected = file.metadata.row_group(group).num_rows
