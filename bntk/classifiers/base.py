@@ -39,6 +39,7 @@ from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.coding import declared_order
 from bntk.data.columns import code_column
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import averaged_ways
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, names_of
@@ -46,7 +47,7 @@ from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import ArgumentError, DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
-from bntk.learning.counts import Counter, Partitions, TableCounter
+from bntk.learning.counts import Counter, DaskPartitions, Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, updated
 from bntk.learning.priors import Backoff, Dirichlet, Prior, as_prior
@@ -132,6 +133,11 @@ class RowReader(ClassifierMixin, BaseEstimator):
             refuse_unsaved(vars(self))
         if reset:
             check_parameters(self)
+        if is_dask_frame(X):
+            raise DataError(
+                f"{type(self).__name__} takes rows in memory here, not a Dask DataFrame: give it X.compute(), or one "
+                "partition after the other"
+            )
         if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
             names = list(X.names if isinstance(X, Table) else X)
             if reset:
@@ -313,18 +319,21 @@ class BayesClassifier(RowReader):
         ----------
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
             Missing values are allowed, see ``missing``. Rows that do not fit into memory are given by
-            :func:`bntk.scan`, features and class together.
+            :func:`bntk.scan`, features and class together, or as a Dask DataFrame.
         y : array_like of shape (n_rows,)
-            For a scan, the name of the column of classes. Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
+            For a scan, the name of the column of classes; for a Dask DataFrame this, or a Dask Series with the same
+            partitions. Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
             classifier takes rows whose label is missing (None, NaN, a null), too: its structure is found on the
             labelled rows, and its parameters are estimated by EM from all rows. Others refuse them. None if it has
             ``n_classes`` and no row has a label.
         sample_weight : array_like of shape (n_rows,), optional
             One non-negative number per row: how often it counts. A row of weight 0 is as good as not there, and one of
             weight 2 is the row twice. Weights that sum to less than the number of rows (with a positive weight) are
-            scaled up to it.
+            scaled up to it. For a Dask DataFrame, the name of a column or a Dask Series.
         """
         with using_threads(self.n_jobs):
+            if is_dask_frame(X):
+                (X, y), sample_weight = DaskPartitions.of_classes(X, y, sample_weight), None
             if isinstance(X, Partitions):
                 from bntk.classifiers.streamed import fit_one
 

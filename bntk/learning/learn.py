@@ -14,6 +14,7 @@ from bntk._memory import require, says_what_to_do
 from bntk._progress import SHOWN, showing_progress
 from bntk._warnings import warn
 from bntk.cpt import search_limit
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import N_BINS, Reading, warn_of_many_numbers
 from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states
@@ -21,7 +22,7 @@ from bntk.errors import MissingValuesWarning, SpaceError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning import search as searches
-from bntk.learning.counts import Counter, PartitionCounter, Partitions, as_counter
+from bntk.learning.counts import Counter, DaskPartitions, PartitionCounter, Partitions, as_counter
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Dirichlet, Prior
 from bntk.learning.scores.base import Evaluator, Score
@@ -129,6 +130,8 @@ def learn(
     cloudy -> sprinkler; cloudy -> rain -> wet <- sprinkler
     """
     rule = score if isinstance(score, Score) else scores.by_name(score)
+    if is_dask_frame(data):
+        data, weights = DaskPartitions.of(data, weights), None
     if isinstance(data, Partitions):
         _refuse_predictive(rule)
     with showing_progress(progress or SHOWN.get()):

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.base
 
 import bntk
 from bntk.errors import DataError, UnseenStateWarning
@@ -90,7 +91,9 @@ def test_structures_and_parameters_equal_those_in_memory(engine):
     dask_frame = with_empty_partitions(frame)
     expected = bntk.learn(frame, "bic")
     assert_same_network(bntk.learn(dask_frame, "bic"), expected)
-    assert bntk.learn_structure(dask_frame, "bic", search="hc").dag == bntk.learn_structure(frame, "bic", search="hc").dag
+    assert (
+        bntk.learn_structure(dask_frame, "bic", search="hc").dag == bntk.learn_structure(frame, "bic", search="hc").dag
+    )
     known = frame[["smoke", "lung", "bronc"]]
     dag = bntk.DAG(known.columns, [("smoke", "lung"), ("smoke", "bronc")])
     assert_same_network(bntk.fit(dag, dd.from_pandas(frame, npartitions=9)), bntk.fit(dag, frame))
@@ -134,6 +137,59 @@ def test_only_the_columns_that_are_needed_are_read(tmp_path):
     graph = lazy._narrowed(["smoke", "lung"]).optimize()
     assert sorted(graph.expr.columns) == ["lung", "smoke"]
     assert "note" not in str(graph.expr)
+
+
+CLASSIFIERS = (bntk.NaiveBayes(), bntk.TAN(), bntk.KDB(k=2), bntk.AODE(), bntk.FAN(criterion="bic"))
+
+
+def assert_same_classifier(one, other, X: pd.DataFrame) -> None:
+    assert type(one) is type(other)
+    assert one.classes_.tolist() == other.classes_.tolist()
+    assert one.target_name_ == other.target_name_
+    assert one.feature_names_in_.tolist() == other.feature_names_in_.tolist() == X.columns.tolist()
+    np.testing.assert_array_equal(one.predict_log_proba(X), other.predict_log_proba(X))
+
+
+def test_classifiers_equal_those_in_memory(engine, request):
+    frame = messy_rows()
+    X, y, dask_frame = frame.drop(columns="dysp"), frame["dysp"], with_empty_partitions(frame)
+    few = CLASSIFIERS[1:3] if "processes" in request.node.name else CLASSIFIERS
+    for model in few:
+        expected = sklearn.base.clone(model).fit(X, y)
+        named = sklearn.base.clone(model).fit(dask_frame, "dysp")
+        assert_same_classifier(named, expected, X)
+        series = sklearn.base.clone(model).fit(dask_frame.drop(columns="dysp"), dask_frame["dysp"])
+        assert_same_classifier(series, expected, X)
+
+
+def test_classifiers_take_weights_that_are_a_column_or_a_series():
+    frame = messy_rows()
+    X, y = frame.drop(columns="dysp"), frame["dysp"]
+    weights = pd.Series(np.random.default_rng(5).integers(0, 4, len(frame)), index=frame.index, name="w")
+    expected = bntk.TAN().fit(X, y, sample_weight=weights)
+    rows, series = dd.from_pandas(frame, npartitions=4), dd.from_pandas(weights, npartitions=4)
+    assert_same_classifier(bntk.TAN().fit(rows, "dysp", sample_weight=series), expected, X)
+    assert_same_classifier(bntk.TAN().fit(rows.assign(w=series), "dysp", sample_weight="w"), expected, X)
+
+
+def test_several_classes_equal_those_in_memory():
+    frame = messy_rows().dropna()
+    X, Y, rows = frame.drop(columns=["dysp", "lung"]), frame[["dysp", "lung"]], dd.from_pandas(frame, npartitions=4)
+    expected = bntk.MDBNC().fit(X, Y)
+    for found in (
+        bntk.MDBNC().fit(rows, ["dysp", "lung"]),
+        bntk.MDBNC().fit(rows[X.columns.tolist()], rows[["dysp", "lung"]]),
+    ):
+        assert_same_network(found.network_, expected.network_)
+        pd.testing.assert_frame_equal(found.predict(X), pd.DataFrame(expected.predict(X)))
+
+
+def test_scan_takes_a_dask_frame_with_declared_states():
+    frame = messy_rows()[["smoke", "lung", "bronc"]]
+    variables = [bntk.Variable("smoke", ["yes", "no", "never"]), bntk.Variable("lung", ["no", "yes"])]
+    source = bntk.scan(dd.from_pandas(frame, npartitions=3), variables=variables)
+    dag = bntk.DAG(["smoke", "lung"], [("smoke", "lung")])
+    assert_same_network(bntk.fit(dag, source), bntk.fit(dag, frame, variables=variables))
 
 
 # -------------------------------------------------------------------- workers that are lost
@@ -285,6 +341,14 @@ def test_what_cannot_be_used_is_refused_before_anything_runs():
         bntk.learn(rows, weights=np.ones(len(frame)))
     with pytest.raises(DataError, match="has no rows"):
         bntk.learn(dd.from_pandas(frame.iloc[:0], npartitions=1))
+    with pytest.raises(DataError, match="y must be a Dask Series, or the name of a column of the data frame"):
+        bntk.TAN().fit(rows, frame["lung"])
+    with pytest.raises(DataError, match="no column 'lungs'; did you mean 'lung'"):
+        bntk.TAN().fit(rows, "lungs")
     model = bntk.NaiveBayes().fit(frame.drop(columns="lung"), frame["lung"].astype(str))
+    with pytest.raises(DataError, match="NaiveBayes takes rows in memory here, not a Dask DataFrame"):
+        model.partial_fit(rows, "lung")
+    with pytest.raises(DataError, match="this takes rows in memory, not a Dask DataFrame"):
+        bntk.datasets.asia().impute(rows)
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(rows[["smoke"]])

@@ -25,6 +25,7 @@ from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.cpt import search_limit
 from bntk.data.columns import columns_of
 from bntk.data.cuts import joint_cuts
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.labels import Labels, read_labels
 from bntk.data.numbers import BY_RULE, CONTINUOUS, columns_of_numbers, smooth_way, ways_of
 from bntk.data.table import Table, Unseen, code_dtype
@@ -32,7 +33,7 @@ from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
-from bntk.learning.counts import Counter, PartitionCounter, Partitions, TableCounter
+from bntk.learning.counts import Counter, DaskPartitions, PartitionCounter, Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.priors import Prior, as_prior
 from bntk.learning.scores import Score, by_name
@@ -264,6 +265,8 @@ class MultiBayesClassifier(MultiTargetClassifier):
             scaled up to it.
         """
         self._check_options()
+        if is_dask_frame(X):
+            (X, Y), sample_weight = DaskPartitions.of_classes(X, Y, sample_weight), None
         if isinstance(X, Partitions):
             from bntk.classifiers.streamed import fit_several
 

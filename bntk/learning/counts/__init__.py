@@ -5,6 +5,7 @@ from bntk.data.summaries import Summary, add_summaries, summarise_partition
 from bntk.data.table import column_names
 from bntk.learning.counts.base import MAX_ENTRIES, Counter, SumCounter
 from bntk.learning.counts.compact import CompactTable
+from bntk.learning.counts.dask_partitions import DaskPartitions
 from bntk.learning.counts.memory import TableCounter, as_counter
 from bntk.learning.counts.pairs import PairLayout, PairTables
 from bntk.learning.counts.partitions import (
@@ -22,6 +23,7 @@ __all__ = [
     "Coding",
     "CompactTable",
     "Counter",
+    "DaskPartitions",
     "PairLayout",
     "PairTables",
     "PartitionCounter",

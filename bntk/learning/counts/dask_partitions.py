@@ -74,6 +74,30 @@ class DaskPartitions(Partitions):
         found.weights = name
         return found
 
+    @classmethod
+    def of_classes(cls, frame: Any, y: Any, weights: Any = None) -> tuple[DaskPartitions, str | list[str]]:
+        """The rows with one or several class variables, and the names of these.
+
+        Parameters
+        ----------
+        frame : Dask DataFrame
+        y : str, list of str, Dask Series or Dask DataFrame
+            The columns of the frame, or further ones with the same partitions.
+        weights : str or Dask Series, optional
+        """
+        found = cls.of(frame, weights)
+        if isinstance(y, str) or (isinstance(y, (list, tuple)) and all(isinstance(name, str) for name in y)):
+            return found, y if isinstance(y, str) else list(y)
+        if is_dask_frame(y):
+            for name in y.columns:
+                found = found.with_column(name, y[name], "Y")
+            return found, y.columns.tolist()
+        name = getattr(y, "name", None)
+        name = name if isinstance(name, str) and name.strip() else "class"
+        while name in found.names:
+            name += "_"
+        return found.with_column(name, y), name
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns, in order."""

@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 from bntk import _checking
 from bntk._progress import SHOWN, progress_bar
 from bntk.data.coding import check_column_names, lacking_columns
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.readers import _FORMATS
 from bntk.data.table import Table
 from bntk.data.variable import Variable, checked_variables, names_of, natural_order
 from bntk.errors import BntkError, DataError, ParseError
+from bntk.learning.counts.dask_partitions import DaskPartitions
 from bntk.learning.counts.partitions import Partitions
 from bntk.learning.streams.reader import ahead
 from bntk.learning.streams.sources import Batch, Dataset, DuckDB, Frames, ParquetFiles, Polars, Source, arrow
@@ -162,7 +164,7 @@ def scan(
     sep: str | None = None,
     missing: Iterable[str] = ("",),
     decimal: str = ".",
-) -> Scan:
+) -> Scan | DaskPartitions:
     """Rows that stay where they are and are read in passes, for data that do not fit into memory.
 
     Every learner that needs only counts takes a scan where it takes a :class:`bntk.Table`, and finds the same: the
@@ -172,7 +174,7 @@ def scan(
 
     Parameters
     ----------
-    source : path, pattern, list of paths, pyarrow dataset, DuckDB relation, polars LazyFrame, or callable
+    source : path, pattern, list of paths, pyarrow dataset, DuckDB relation, polars LazyFrame, Dask frame or callable
         A Parquet or CSV file; a folder, with all such files in it and below; a pattern such as ``"rows/*.parquet"``; or
         several files. A callable gives an iterator of data frames (of pandas, polars or pyarrow), the same ones each
         time.
@@ -189,6 +191,7 @@ def scan(
     Returns
     -------
     Scan
+        For a Dask DataFrame, which learners also take as it is, a :class:`~bntk.learning.counts.DaskPartitions`.
 
     Examples
     --------
@@ -209,6 +212,8 @@ def scan(
         check_column_names(chosen)
     if weights is not None:
         _checking.text("weights", weights, "the name of a column")
+    if is_dask_frame(source):
+        return DaskPartitions(source if chosen is None else source[chosen], weights, variables)
     given = None if variables is None else checked_variables(variables)
     if given is not None and chosen is None:
         chosen = list(names_of(given))
