@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import Counter, PartitionCounter
 from bntk.learning.scores import LOO, LogLikelihood, Score
 from bntk.learning.search import GreedyAdditions, KDependence, Search, SearchResult
 from bntk.learning.search.k_dependence_selection import SelectiveKDependence
@@ -54,7 +54,7 @@ class KDB(StepwiseClassifier):
             return KDependence(self.k)
         return GreedyAdditions(epsilon=self.epsilon) if name == "hc" else None
 
-    def _default_score(self, counter: TableCounter) -> Score:
+    def _default_score(self, counter: Counter) -> Score:
         if isinstance(self._chosen_search(), StepwiseSearch):
             return super()._default_score(counter)
         return LogLikelihood(missing="average")
@@ -110,11 +110,15 @@ class SelectiveKDB(NetworkClassifier):
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return spaces.augmented(features, target, "kdb", "discard", k=self.max_k)
 
-    def _find_structure(self, counter: TableCounter) -> SearchResult:
+    def _find_structure(self, counter: Counter) -> SearchResult:
         *features, target = counter.names
         score = LOO(target, alpha=self._alpha)
         search = SelectiveKDependence(self.max_k, self.loss)
-        found = search.run(score.evaluator(counter), self._space(tuple(features), target))
+        space = self._space(tuple(features), target)
+        if isinstance(counter, PartitionCounter):
+            found = search.run_in_passes(counter, space, self._alpha)
+        else:
+            found = search.run(score.evaluator(counter), space)
         self.k_ = max((len(row) - 1 for row in found.dag.parent_indices if row), default=0)
         return found
 

@@ -36,7 +36,7 @@ from bntk.inference.elimination.engine import ExpectedCounts, families_around, s
 from bntk.inference.elimination.flat import flat_families
 from bntk.inference.exact.program import Factor, Program, compile_factors
 from bntk.learning.completion import kinds_of_rows
-from bntk.learning.counts import Counter, TableCounter, as_counter
+from bntk.learning.counts import Counter, PartitionCounter, Partitions, TableCounter, as_counter
 from bntk.learning.parameters import sized_families
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
 from bntk.network import BayesianNetwork, a_network
@@ -134,8 +134,9 @@ def fit_em(
     ----------
     dag : DAG or str
         The structure; a string is read by :meth:`DAG.parse`.
-    data : Table, data frame, mapping of columns, or TableCounter
-        Must have a column for each node that is not hidden; others are ignored.
+    data : Table, data frame, mapping of columns, TableCounter, or Scan
+        Of a scan (:func:`bntk.scan`), one pass gathers what EM needs, unless there are very many different rows with
+        missing cells: then each iteration is a pass. Must have a column for each node that is not hidden; others are ignored.
     prior : "mle", "backoff", "hdp", float, mapping, or Prior
         Maximum likelihood, or a prior: a number is the Dirichlet alpha of every cell; a mapping gives it by variable
         (a number, or one per state); ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size. With ``"backoff"``
@@ -206,14 +207,33 @@ def fit_em(
     _checking.limit("max_entries", max_entries)
     if start is not None:
         a_network(start, "start")
-    table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights, Reading(numeric, n_bins))
-    rule = as_prior(prior).for_variables(table.variables)
-    if not isinstance(data, Counter):
-        rule.check_names(dag.nodes)
-    rows = IncompleteRows(dag, table, row_weights, rule, max_entries)
+    rows = _rows(dag, data, prior, variables, weights, Reading(numeric, n_bins), max_entries)
+    rule = rows.prior
     starts = _starts(rows, start, 1 if rows.is_complete else n_starts, seed)
     best, report = best_climb(rows, starts, rule, max_iter=max_iter, tolerance=tolerance, progress=progress)
     return rows.network(dag, best.statistics)._with_report(report)
+
+
+def _rows(
+    dag: DAG, data: Any, prior: Any, variables: Sequence[Variable] | None, weights: ArrayLike | None, reading: Reading,
+    max_entries: int,
+) -> IncompleteRows:  # fmt: skip
+    """The rows as EM sees them, in memory or in passes."""
+    if isinstance(data, (Partitions, PartitionCounter)):
+        from bntk.learning.em_in_passes import StreamedRows, rows_in_passes
+
+        if weights is not None:
+            raise DataError('weights of rows that are read in passes are a column: bntk.scan(source, weights="column")')
+        counter = rows_in_passes(dag, data, variables, reading)
+        rule = as_prior(prior).for_variables(counter.variables)
+    else:
+        table, row_weights, _ = incomplete_table(dag.nodes, data, variables, weights, reading)
+        rule = as_prior(prior).for_variables(table.variables)
+    if not isinstance(data, Counter):
+        rule.check_names(dag.nodes)
+    if isinstance(data, (Partitions, PartitionCounter)):
+        return StreamedRows(dag, counter, rule, max_entries)
+    return IncompleteRows(dag, table, row_weights, rule, max_entries)
 
 
 # ---- what users may give -----------------------------------------------------------------------------------------
@@ -221,6 +241,9 @@ def fit_em(
 
 def hidden_names(names: Sequence[str], data: Any, variables: Sequence[Variable] | None) -> list[str]:
     """The declared variables among the names that have no column in the data."""
+    if isinstance(data, Partitions):
+        names_known = {*data.names}
+        return [v.name for v in variables or data.variables or () if v.name in names and v.name not in names_known]
     if variables is None or isinstance(data, (Counter, np.ndarray)):
         return []
     columns = set(column_names(data) or ())
@@ -359,6 +382,12 @@ class IncompleteRows:
         cards = self.table.cards.tolist()
         factors = [Factor(scope, np.ones([cards[v] for v in scope])) for scope in self.scopes]
         return compile_factors(factors, cards, names=self.table.names)
+
+    @property
+    def never_seen(self) -> set[int]:
+        """The variables that are missing in every row."""
+        pairs = enumerate(zip(self.table.codes, self.table.cards, strict=True))
+        return {v for v, (codes, card) in pairs if (codes == card).all()}
 
     def expect(self, tables: Sequence[Floats]) -> tuple[list[Floats], float]:
         """The E-step: the expected counts of every family, and the log-likelihood of the observed cells."""
@@ -536,7 +565,7 @@ def _starts(rows: IncompleteRows, start: BayesianNetwork | None, n_starts: int, 
     rng = np.random.default_rng(seed)
     first = rows.available() if start is None else _tables_of(start, rows)
     # From equal tables for all states of a hidden variable no step would ever lead away.
-    never = {v for v, (codes, card) in enumerate(zip(rows.table.codes, rows.table.cards)) if (codes == card).all()}
+    never = rows.never_seen
     unknown = [node for node in rows.open if start is None and never.intersection(rows.scopes[node])]
     for number in range(n_starts):
         yield with_random_tables(first, unknown if number == 0 else rows.open, rng)

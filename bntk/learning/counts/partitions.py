@@ -44,7 +44,14 @@ from bntk.errors import DataError
 from bntk.learning.counts.base import MAX_ENTRIES, Block, Counter, Job
 from bntk.learning.counts.compact import CompactTable, add_compact, count_compact
 from bntk.learning.counts.families import FamilyPlan, count_block, plan_families
-from bntk.learning.counts.pairs import PairTables, count_pairs, find_variable, layout_pairs, pair_entries
+from bntk.learning.counts.pairs import (
+    PairTables,
+    RememberedPairs,
+    count_pairs,
+    find_variable,
+    layout_pairs,
+    pair_entries,
+)
 
 R = TypeVar("R")
 
@@ -67,6 +74,8 @@ class Coding:
         Variables whose last state is that of a missing cell.
     drops_empty : bool
         Whether rows of the weight 0 are left out.
+    hidden : frozenset of str
+        Variables that have no column, and are missing in every row.
 
     Examples
     --------
@@ -81,6 +90,7 @@ class Coding:
     scale: float = 1.0
     open: frozenset[str] = field(default_factory=frozenset)
     drops_empty: bool = False
+    hidden: frozenset[str] = field(default_factory=frozenset)
 
     @property
     def columns(self) -> list[str]:
@@ -99,7 +109,7 @@ class Coding:
         """The rows of a partition as a table, and their weights; of the named columns, the others are not filled in."""
         given = partition_columns(data)
         chosen = [(k, v) for k, v in enumerate(self.variables) if names is None or v.name in names]
-        lacking = [variable.name for _, variable in chosen if variable.name not in given]
+        lacking = [v.name for _, v in chosen if v.name not in given and v.name not in self.hidden]
         if lacking:
             raise lacking_columns(lacking, list(given))
         weights = row_weights(given, self.weights)
@@ -110,6 +120,9 @@ class Coding:
         codes = np.zeros((len(self.variables), n_rows), dtype=code_dtype(self.variables))
         labelled: list[tuple[int, CodedColumn]] = []
         for place, variable in chosen:
+            if variable.name in self.hidden:
+                codes[place] = variable.n_states
+                continue
             column = given[variable.name]
             if not self._cut(variable, column, codes[place]):
                 labelled.append((place, _typed(code_column(variable.name, column), variable)))
@@ -398,6 +411,9 @@ class PartitionCounter(Counter):
         self._sizes: tuple[int, float] | None = None
         self._kept: dict[frozenset[int], tuple[tuple[int, ...], NDArray[Any]]] = {}
         self._n_kept = 0
+        self._selected: dict[tuple[str, ...], PartitionCounter] = {}
+        self._whole: PartitionCounter | None = None
+        self.stores: dict[Any, Any] = {}
         self.sample: Table | None = None
 
     @property
@@ -417,8 +433,35 @@ class PartitionCounter(Counter):
 
     def select(self, names: Sequence[str]) -> PartitionCounter:
         """A counter of the same rows over some of the variables, in this order."""
-        target = self.target if self.target in names else None
-        return PartitionCounter(self.source, self.coding.select(names), target)
+        names = tuple(names)
+        if names not in self._selected:
+            target = self.target if self.target in names else None
+            self._selected[names] = PartitionCounter(self.source, self.coding.select(names), target)
+            self._selected[names]._whole = self
+        return self._selected[names]
+
+    def pairs(
+        self, target: str | int | None = None, among: Iterable[str | int] | None = None, *,
+        max_entries: int | None = None,
+    ) -> PairTables:  # fmt: skip
+        """The tables of all pairs; those of some of the variables of another counter are taken from its own."""
+        goal = None if target is None else self.names[self._find(target)]
+        if self._whole is not None and among is None and goal == self.target:
+            before = self._whole._remembered
+            self._whole._look_ahead()
+            if self._whole._remembered is not None and (before is None or before is self._whole._remembered):
+                found = _some_pairs(self._whole._remembered.pairs, [v for v in self.variables if v.name != goal])
+                if found is not None and (found.target.name if found.target else None) == goal:
+                    features = tuple(k for k, name in enumerate(self.names) if name != goal)
+                    place = None if goal is None else self._positions[goal]
+                    self._sizes, self.sample = self._whole._sizes, self._sample_of_whole()
+                    self._remembered = RememberedPairs(found, place, features, self.total_weight)
+                    return found
+        return super().pairs(target, among, max_entries=max_entries)
+
+    def _sample_of_whole(self) -> Table | None:
+        whole = self._whole
+        return whole.sample.select(self.names) if whole is not None and whole.sample is not None else None
 
     def _counted(self) -> tuple[int, float]:
         """The numbers of rows and their weight: those of an earlier pass, or of one that counts what is needed next."""
@@ -466,6 +509,10 @@ class PartitionCounter(Counter):
     def _known(self, scope: tuple[int, ...]) -> NDArray[Any] | None:
         """A table that was counted before, with its axes in this order."""
         order, table = self._kept.get(frozenset(scope), ((), None))
+        for part in self._selected.values() if table is None else ():
+            own = [part._positions.get(self.names[v], -1) for v in scope]
+            if min(own) >= 0 and (found := part._known(tuple(own))) is not None:
+                return found
         if table is None:
             return None
         return table if order == scope else np.ascontiguousarray(table.transpose([order.index(v) for v in scope]))
@@ -487,7 +534,10 @@ class PartitionCounter(Counter):
             _run_job, self.coding, None if whole else frozenset(names), whole and self.sample is None,
             not self.source.is_checked, job,
         )  # fmt: skip
-        read = [*(names or self.names[:1]), *([] if self.coding.weights is None else [self.coding.weights])]
+        read = [
+            *([name for name in names if name not in self.coding.hidden] or self.source.names[:1]),
+            *([] if self.coding.weights is None else [self.coding.weights]),
+        ]
         found = self.source.reduce(task, partial(_add_counted, add), list(dict.fromkeys(read)), "tables")
         self._sizes = found.n_rows, found.total_weight
         if found.sample is not None:
@@ -505,6 +555,21 @@ class PartitionCounter(Counter):
                     f"column {name!r} holds other values than in an earlier pass: rows must stay as they are while "
                     "they are learned from"
                 )
+
+
+def _some_pairs(pairs: PairTables, variables: Sequence[Variable]) -> PairTables | None:
+    """The tables of the pairs of some variables, in this order; None where one is not among them."""
+    if any(variable.name not in pairs.names for variable in variables):
+        return None
+    layout = layout_pairs([v.n_states for v in variables], pairs.layout.n_classes)
+    names, n = names_of(variables), len(variables)
+    parts = [pairs.table(names[i], names[j]).ravel() for i in range(n) for j in range(i + 1, n)]
+    singles = [pairs.single(name).ravel() for name in names]
+    dtype = pairs.counts.dtype
+    return PairTables(
+        variables, pairs.target, layout, np.concatenate([np.zeros(0, dtype), *parts]),
+        np.concatenate([np.zeros(0, dtype), *singles]), pairs.class_counts,
+    )  # fmt: skip
 
 
 #: Entries of pair tables that are counted before they are asked for, and of tables that are kept.

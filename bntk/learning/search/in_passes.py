@@ -186,7 +186,9 @@ class StreamedSearch:
 
     def __init__(self, score: DecomposableScore, counter: PartitionCounter, arc_weights: Floats | None = None) -> None:
         self.score, self.counter, self._arc_weights = score, counter, arc_weights
-        self._counted = CountedStore(score, counter)
+        self._counted: CountedStore = counter.stores.get(score)
+        if self._counted is None:
+            self._counted = counter.stores.setdefault(score, CountedStore(score, counter))
         sample = counter.sample
         self._sample: FamilyStore | None = None
         self._factor = 1.0
