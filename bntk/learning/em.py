@@ -25,6 +25,7 @@ from bntk._interrupts import BestSoFar
 from bntk._memory import says_what_to_do
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, as_table, column_names
 from bntk.data.variable import Variable, checked_variables, names_of
@@ -36,7 +37,7 @@ from bntk.inference.elimination.engine import ExpectedCounts, families_around, s
 from bntk.inference.elimination.flat import flat_families
 from bntk.inference.exact.program import Factor, Program, compile_factors
 from bntk.learning.completion import kinds_of_rows
-from bntk.learning.counts import Counter, PartitionCounter, Partitions, TableCounter, as_counter
+from bntk.learning.counts import Counter, DaskPartitions, PartitionCounter, Partitions, TableCounter, as_counter
 from bntk.learning.parameters import sized_families
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
 from bntk.network import BayesianNetwork, a_network
@@ -219,6 +220,8 @@ def _rows(
     max_entries: int,
 ) -> IncompleteRows:  # fmt: skip
     """The rows as EM sees them, in memory or in passes."""
+    if is_dask_frame(data):
+        data, weights = DaskPartitions.of(data, weights), None
     if isinstance(data, (Partitions, PartitionCounter)):
         from bntk.learning.em_in_passes import StreamedRows, rows_in_passes
 

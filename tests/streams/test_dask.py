@@ -184,6 +184,15 @@ def test_several_classes_equal_those_in_memory():
         pd.testing.assert_frame_equal(found.predict(X), pd.DataFrame(expected.predict(X)))
 
 
+def test_em_equals_that_in_memory():
+    frame = messy_rows()[["smoke", "lung", "bronc"]]
+    frame.loc[frame["lung"] == "yes", "smoke"] = None
+    dag = bntk.DAG(frame.columns, [("smoke", "lung"), ("smoke", "bronc")])
+    found = bntk.fit(dag, with_empty_partitions(frame), missing="em")
+    for left, right in zip(found.cpts, bntk.fit(dag, frame, missing="em").cpts, strict=True):
+        np.testing.assert_allclose(left.values, right.values, rtol=0, atol=1e-9)
+
+
 def test_scan_takes_a_dask_frame_with_declared_states():
     frame = messy_rows()[["smoke", "lung", "bronc"]]
     variables = [bntk.Variable("smoke", ["yes", "no", "never"]), bntk.Variable("lung", ["no", "yes"])]
