@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.data.arrow_cells import chunks_of, is_arrow
 from bntk.data.coding import MOST_STATES, CodedColumn, check_column_names, is_instant, lacking_columns, too_many_states
 from bntk.data.columns import Texts, check_same_length, code_column, columns_of, n_rows_of, numbers_of
 from bntk.data.label_types import guess_kind, typed_labels
@@ -342,10 +343,52 @@ def _summarise(
 ) -> ColumnSummary:
     if isinstance(column, TextColumn):
         return _summarise_texts(column, weights, classes)
+    if weights is None and is_arrow(column) and (quick := _summarise_arrow(name, column, classes, as_labels)):
+        return quick
     numbers = None if as_labels or isinstance(column, CodedColumn) else _typed_numbers(column)
     if numbers is None:
         return _summarise_labels(code_column(name, column), weights)
     return _summarise_numbers(name, *numbers, weights, classes)
+
+
+def _summarise_arrow(
+    name: str, column: Any, classes: NDArray[np.int64] | None, as_labels: bool
+) -> LabelSummary | NumberSummary | None:
+    """A column of Arrow with a dictionary or with whole numbers in a narrow range; None for any other."""
+    chunks = chunks_of(column)
+    if not chunks:
+        return None
+    if all(cells.dictionary is not None for cells in chunks):
+        if len(chunks) > 1:
+            return None
+        labels = chunks[0].dictionary.to_pylist()
+        counts = chunks[0].counts(0, len(labels))
+        native = column.column if isinstance(column, Texts) else column
+        declared = not isinstance(column, Texts)
+        coded = CodedColumn(name, labels, np.zeros(0, np.int64), declared, declared and bool(native.type.ordered))
+        return _label_summary(coded, counts, counts.astype(np.float64))
+    if as_labels or classes is not None:
+        return None
+    extents = [cells.extent() for cells in chunks]
+    low = min((low for low, high in extents if low <= high), default=0)
+    high = max((high for low, high in extents if low <= high), default=-1)
+    if high - low >= MOST_NUMBERS:
+        return None
+    counts = sum((cells.counts(low, high - low + 1) for cells in chunks), np.zeros(high - low + 1, dtype=np.int64))
+    used = np.flatnonzero(counts)
+    values = used + np.int64(low)
+    n_missing = sum(len(cells.indices) for cells in chunks) - int(counts.sum())
+    return NumberSummary(
+        name, True, 0, keys_of(values), values, values, np.arange(len(used)), np.full(len(used), -1, dtype=np.int64),
+        counts[used].astype(np.float64), float(n_missing), _is_lossy(values),
+    )  # fmt: skip
+
+
+def _is_lossy(ordered: NDArray[np.int64]) -> bool:
+    """Whether some whole number, of ascending ones, is none that a float can be."""
+    if not len(ordered) or max(abs(int(ordered[0])), abs(int(ordered[-1]))) <= 2**53:
+        return False
+    return any(int(float(value)) != value for value in ordered.tolist())
 
 
 def _summarise_texts(column: TextColumn, weights: Floats | None, classes: NDArray[np.int64] | None) -> TextSummary:
@@ -375,6 +418,11 @@ def _summarise_labels(column: CodedColumn, weights: Floats | None) -> LabelSumma
     shown = np.where(codes < 0, n, codes) if codes.dtype.kind == "i" else codes
     counts = np.bincount(shown, minlength=n + 1)[:n]
     sums = counts.astype(np.float64) if weights is None else np.bincount(shown, weights, minlength=n + 1)[:n]
+    return _label_summary(column, counts, sums)
+
+
+def _label_summary(column: CodedColumn, counts: NDArray[np.int64], sums: Floats) -> LabelSummary:
+    """The summary of labels of which each occurs so many times."""
     place: dict[State, int] = {}
     own: list[float] = []
     seen: list[bool] = []

@@ -30,7 +30,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.data.coding import CodedColumn, lacking_columns, settle_against
+from bntk._threads import n_threads, run_parallel, spans
+from bntk.data.arrow_cells import MOST_RANGE, Cells, chunks_of, is_arrow, translated
+from bntk.data.coding import CodedColumn, _match, lacking_columns, settle_against
 from bntk.data.columns import Texts, code_column, n_rows_of, numbers_of
 from bntk.data.cuts import code_columns
 from bntk.data.found_states import states_for_reading
@@ -117,21 +119,41 @@ class Coding:
             given, weights = {name: _taken(column, weights > 0) for name, column in given.items()}, weights[weights > 0]
         first = next(iter(given.values()), ())
         n_rows = n_rows_of(first)
-        codes = np.zeros((len(self.variables), n_rows), dtype=code_dtype(self.variables))
+        make = np.empty if len(chosen) == len(self.variables) else np.zeros
+        codes = make((len(self.variables), n_rows), dtype=code_dtype(self.variables))
+        quick: list[tuple[int, Variable]] = []
         labelled: list[tuple[int, CodedColumn]] = []
         for place, variable in chosen:
             if variable.name in self.hidden:
                 codes[place] = variable.n_states
                 continue
             column = given[variable.name]
-            if not self._cut(variable, column, codes[place]):
+            if is_arrow(column) and not variable.cuts:
+                quick.append((place, variable))
+            elif not self._cut(variable, column, codes[place]):
                 labelled.append((place, _typed(code_column(variable.name, column), variable)))
+        for place in self._looked_up(quick, given, codes):
+            name = self.variables[place].name
+            labelled.append((place, code_column(name, given[name])))
         if labelled:
             known = [_closed(self.variables[place], self.open) for place, _ in labelled]
             rows, _ = settle_against([column for _, column in labelled], known, self.unseen)
             for (place, _), row in zip(labelled, rows, strict=True):
                 codes[place] = row
         return Table._make(codes, self.variables), None if weights is None else self._scaled(weights)
+
+    def _looked_up(self, quick: list[tuple[int, Variable]], given: dict[str, Any], codes: NDArray[Any]) -> list[int]:
+        """Fill in columns of Arrow by looking up the codes of dictionaries; the places of those that are left."""
+
+        def fill(item: tuple[int, Variable]) -> bool:
+            place, variable = item
+            return _look_up_cells(_closed(variable, self.open), given[variable.name], codes[place])
+
+        n_pieces = spans(len(quick), 4 * n_threads())
+        threads = None if codes.size >= WORTH_A_THREAD else 1
+        done = run_parallel(lambda span: [fill(item) for item in quick[slice(*span)]], n_pieces, threads)
+        flat = [filled for part in done for filled in part]
+        return [place for (place, _), filled in zip(quick, flat, strict=True) if not filled]
 
     def _cut(self, variable: Variable, column: Any, out: NDArray[Any]) -> bool:
         """Fill in the intervals of a column of numbers; False for other columns and variables."""
@@ -149,6 +171,42 @@ class Coding:
         scaled = weights * self.scale
         whole = np.rint(scaled)
         return np.where(np.abs(scaled - whole) <= ROUNDING * whole, whole, scaled)
+
+
+#: With fewer cells, a thread costs more than it saves.
+WORTH_A_THREAD = 1 << 20
+
+
+def _look_up_cells(variable: Variable, column: Any, out: NDArray[Any]) -> bool:
+    """Fill in the codes of a column of Arrow; False where it must be coded label by label."""
+    chunks = chunks_of(column)
+    if chunks is None or variable.n_states >= MOST_RANGE - 2:
+        return False
+    by_number = _numbered(variable) if chunks and chunks[0].dictionary is None else None
+    if chunks and chunks[0].dictionary is None and by_number is None:
+        return False
+
+    def lookup(cells: Cells) -> tuple[NDArray[Any], int]:
+        if by_number is not None:
+            return by_number
+        places, unknown = _match(CodedColumn(variable.name, cells.dictionary.to_pylist(), cells.indices), variable)
+        found = np.array(places, dtype=np.uint16)
+        found[unknown] = variable.n_states + 1
+        return found, 0
+
+    return translated(chunks, lookup, variable.n_states, out) == 0
+
+
+def _numbered(variable: Variable) -> tuple[NDArray[np.uint16], int] | None:
+    """The codes of the whole numbers of a narrow range, and the least of them; None where states are anything else."""
+    if any(type(state) is not int for state in variable.states):
+        return None
+    low, high = min(variable.states), max(variable.states)  # type: ignore[type-var]
+    if high - low >= MOST_RANGE or abs(low) >= 2**62:  # type: ignore[operator, arg-type]
+        return None
+    found = np.full(high - low + 1, variable.n_states + 1, dtype=np.uint16)  # type: ignore[operator]
+    found[np.array(variable.states) - low] = np.arange(variable.n_states)
+    return found, low  # type: ignore[return-value]
 
 
 def _taken(column: Any, rows: NDArray[np.bool_]) -> Any:
