@@ -28,6 +28,7 @@ from benchmarks.measure import Time, digits
 from benchmarks.report import Section
 from benchmarks.scale_children import Failed
 from benchmarks.scale_data import CARDS, N_CLASSES, NAMES
+from bntk.learning.counts.dask_partitions import FAN_IN
 
 HEAD = """\
 # Benchmarks of scale
@@ -42,12 +43,14 @@ python -m benchmarks.scale{arguments}
 {machine}
 
 Rows have 50 columns of two to five states, the last of which is the class, in Parquet files with dictionaries. They are
-drawn; every other column depends on the class, and the others each on the column before. [Scale](scale.md) describes what
-is done in a pass, and derives the formulas of the last two sections."""
+drawn; every other column depends on the class, and the others each on the column before. [Scale](scale.md) describes
+what is done in a pass, and derives the formulas of the last two sections."""
 
 MIB, GIB = 2**20, 2**30
-#: A worker of the large case: rows of a partition, threads, and bytes a second that it reads and sends.
-LARGE = {"rows": 10**9, "columns": 1000, "workers": 100, "partition": 10**6, "threads": 1}
+#: Bytes at the end of a Parquet file that pyarrow reads whenever it opens one, and how often a scan and a pass do.
+FOOTER, OPENINGS = 1 << 16, 3
+#: The case that is computed only; ``partition`` is the rows of one.
+LARGE = {"rows": 10**9, "columns": 1000, "workers": 100, "partition": 10**6}
 
 
 @dataclass
@@ -62,13 +65,13 @@ class Plan:
     @property
     def sizes(self) -> list[int]:
         if self.quick:
-            return [20_000, 100_000]
+            return [50_000, 500_000]
         return [n for n in (100_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000) if n <= self.most]
 
     @property
     def base(self) -> int:
         """The rows of everything but growth."""
-        return 100_000 if self.quick else 1_000_000
+        return 500_000 if self.quick else 1_000_000
 
     def rows(self, n: int) -> str:
         return str(scale_data.write(self.folder, n))
@@ -81,14 +84,15 @@ class Plan:
         found: dict[str, Any] = self.known[key]
         return found
 
-    def pass_of(self, n: int, n_columns: int) -> dict[str, Any]:
-        return self.measured("pairs", n, columns=NAMES[-n_columns:], given_class=True)
+    def pass_of(self, n: int, n_columns: int, threads: int | None = None) -> dict[str, Any]:
+        return self.measured("pairs", n, columns=NAMES[-n_columns:], given_class=True, threads=threads)
 
     @cached_property
     def costs(self) -> Costs:
-        """The constants of the model, from passes over some columns of the base size."""
+        """The constants of the model, with one thread that counts, from passes over some columns of the base size."""
+        pair = self.measured("counting", self.base, copies=4)["seconds"]
         cases = [(self.base, 12), (self.base, 25), (self.base, 50), (self.base // 10, 50)]
-        return Costs.fitted([(n, k, self.pass_of(n, k)["seconds"]) for n, k in cases])
+        return Costs.fitted([(n, k, self.pass_of(n, k, 1)["seconds"]) for n, k in cases], pair)
 
 
 # ---- the model -------------------------------------------------------------------------------------------------------
@@ -96,34 +100,46 @@ class Plan:
 
 @dataclass(frozen=True)
 class Costs:
-    """What a pass takes: seconds for itself, for a cell that is read and coded, and for a row and pair that is counted."""
+    """Seconds of a pass, of a cell that is read and coded, and of a row and pair that is counted, with one thread."""
 
     fixed: float
     cell: float
     pair: float
 
     @classmethod
-    def fitted(cls, cases: list[tuple[int, int, float]]) -> Costs:
-        """The constants with the least sum of squares of relative errors; none is negative."""
+    def fitted(cls, cases: list[tuple[int, int, float]], pair: float) -> Costs:
+        """The two other constants with the least sum of squares of relative errors; none is negative."""
         from scipy.optimize import nnls
 
-        rows = np.array([cls.work(n, k) for n, k, _ in cases])
         seconds = np.array([s for *_, s in cases])
-        return cls(*nnls(rows / seconds[:, None], np.ones(len(cases)))[0].tolist())
+        rest = [max(0.0, s - pair * cls.pairs(n, k)) for n, k, s in cases]
+        work = np.array([[1.0, n * k] for n, k, _ in cases])
+        fixed, cell = nnls(work / seconds[:, None], np.array(rest) / seconds)[0].tolist()
+        return cls(fixed, cell, pair)
 
     @staticmethod
-    def work(n_rows: float, n_columns: int) -> tuple[float, float, float]:
-        """Passes, cells, and rows times pairs of features."""
-        return 1.0, n_rows * n_columns, n_rows * (n_columns - 1) * (n_columns - 2) / 2
+    def pairs(n_rows: float, n_columns: int) -> float:
+        """Rows times pairs of features; the last column is the class."""
+        return n_rows * math.comb(n_columns - 1, 2)
 
     def seconds(self, n_rows: float, n_columns: int) -> float:
-        return float(np.dot(self.work(n_rows, n_columns), (self.fixed, self.cell, self.pair)))
+        return self.fixed + self.cell * n_rows * n_columns + self.pair * self.pairs(n_rows, n_columns)
 
 
 def pair_bytes(cards: list[int], n_classes: int) -> int:
     """The bytes of the tables of all pairs of features given the class, of the single features and of the class."""
     products = (sum(cards) ** 2 - sum(card * card for card in cards)) // 2
     return 8 * (n_classes * (products + sum(cards)) + n_classes)
+
+
+def n_results(partitions: int) -> int:
+    """The results that are added on the way to the sum of all."""
+    level = partitions
+    total = 0
+    while level > 1:
+        total += level
+        level = -(-level // FAN_IN)
+    return total
 
 
 def column_bytes(folder: str, names: list[str]) -> int:
@@ -187,8 +203,8 @@ def peers(plan: Plan) -> Section:
     section = Section(
         "Groupings of a database",
         f"The number of rows of each combination of two columns, for all {n_pairs:,} pairs of 50 columns of "
-        f"{plan.base:,} rows: GROUP BY in DuckDB and polars, which have the rows in memory already, and a pass of bntk, "
-        "which reads them from Parquet. The mark is 50 times as fast as DuckDB.",
+        f"{plan.base:,} rows: GROUP BY in DuckDB and polars, which have the rows in memory already, and a pass of "
+        "bntk, which reads them from Parquet. The mark is 50 times as fast as DuckDB.",
         ["", "rows are", "time", "/ bntk"],
     )
     ours = Time(plan.measured("pairs", plan.base, columns=NAMES, given_class=False, read_too=False)["seconds"])
@@ -233,9 +249,11 @@ def model(plan: Plan) -> Section:
     costs = plan.costs
     section = Section(
         "The model beside the figures",
-        f"Constants of the model, from the section on reading: {1e3 * costs.fixed:.1f} ms for a pass, "
-        f"{1e9 * costs.cell:.2f} ns for a cell that is read and coded, {1e9 * costs.pair:.3f} ns for a row and a pair. "
-        "Below, what the model says of cases that it has not seen, and of bytes, which it knows by counting.",
+        f"Constants of the model, with one thread that counts: {1e3 * costs.fixed:.1f} ms for a pass and "
+        f"{1e9 * costs.cell:.2f} ns for a cell that is read and coded, from passes over 12, 25 and 50 columns of "
+        f"{plan.base:,} and 50 of {plan.base // 10:,} rows; and {1e9 * costs.pair:.3f} ns for a row and a pair, from "
+        "coded rows in memory. Below, what the model says of cases that it has not seen, and of bytes, which it knows "
+        "by counting.",
         ["", "predicted", "measured", "measured / predicted"],
     )
 
@@ -244,9 +262,9 @@ def model(plan: Plan) -> Section:
 
     folder, large = plan.rows(plan.base), plan.sizes[-1]
     for n, k in ((plan.base, 37), (large, 50)):
-        compare(f"a pass over {n:,} rows of {k} columns", costs.seconds(n, k), plan.pass_of(n, k)["seconds"], Time)
+        compare(f"a pass over {n:,} rows of {k} columns", costs.seconds(n, k), plan.pass_of(n, k, 1)["seconds"], Time)
     for k in (12, 50):
-        expected = column_bytes(folder, NAMES[-k:])
+        expected = column_bytes(folder, NAMES[-k:]) + OPENINGS * FOOTER * len([*Path(folder).glob("*.parquet")])
         compare(f"bytes read in a pass, {k} columns", expected, plan.pass_of(plan.base, k)["read"], _whole)
     tables = plan.measured("table_bytes", plan.base, columns=NAMES)["bytes"]
     compare("bytes of the tables of a partition", pair_bytes(CARDS[:-1], N_CLASSES), tables, _whole)
@@ -254,11 +272,12 @@ def model(plan: Plan) -> Section:
         compare(f"passes, {name}", stated, plan.measured("learn", plan.sizes[0], model=name)["passes"], _whole)
     one, two = (plan.measured("dask", plan.base, workers=w, persist=True) for w in (1, 2))
     compare("a pass of Dask with two workers", one["seconds"] / 2, two["seconds"], Time)
-    half = (two["partitions"] - 1) * tables / 2
+    half = n_results(two["partitions"]) * tables / 2
     compare("bytes between two workers of Dask in a pass", half, two["moved"], _whole)
     section.remarks.append(
-        "Two workers are predicted to take half the time of one. Of the results of partitions that are placed at random, "
-        "half have to move to be added; where neighbours lie together, fewer do."
+        "Bytes read are those of the columns, and three times the footer of a file. Two workers are predicted to take "
+        "half the time of one. Of the results of partitions that are placed at random, half have to move to be added; "
+        "where neighbours lie together, fewer do."
     )
     return section
 
@@ -274,27 +293,27 @@ def large(plan: Plan) -> Section:
     partitions = n // case["partition"]
     section = Section(
         f"{n:,} rows of {k:,} columns on {workers} workers",
-        f"What the model says of a pass that counts all {math.comb(k - 1, 2):,} pairs given a class of {N_CLASSES}, with "
-        f"columns as here ({mean_card:.1f} states and {per_cell:.2f} bytes a cell), {partitions:,} partitions, and one "
-        "thread a worker: computed, not measured. A worker sends each of its results at most once, and receives as much; "
-        "the tree has one more step for each factor of 8, and its last sum goes to the client.",
+        f"What the model says of a pass that counts all {math.comb(k - 1, 2):,} pairs given a class of {N_CLASSES}, "
+        f"with columns as here ({mean_card:.1f} states and {per_cell:.2f} bytes a cell), {partitions:,} partitions, "
+        "and one thread a worker: computed, not measured. A worker sends each of its results at most once, and "
+        "receives as much; the tree has one more step for each factor of 8, and its last sum goes to the client.",
         ["", "of all", "of a worker", "seconds of a worker"],
     )
     section.add("bytes read, at 1 GB a second", _bytes(per_cell * n * k), _bytes(per_cell * n * k / workers),
                 digits(per_cell * n * k / workers / 1e9))  # fmt: skip
-    cells, pairs = costs.cell * n * k, costs.pair * n * math.comb(k - 1, 2)
-    section.add("cells coded", f"{n * k:,}", f"{n * k // workers:,}", digits(cells / workers))
-    section.add("rows times pairs counted", f"{n * math.comb(k - 1, 2):.2g}", f"{n * math.comb(k - 1, 2) / workers:.2g}",
-                digits(pairs / workers))  # fmt: skip
-    sent = tables * partitions
-    depth = math.ceil(math.log(partitions, 8))
+    n_pairs = costs.pairs(n, k)
+    section.add("cells coded", f"{n * k:.1e}", f"{n * k / workers:.1e}", digits(costs.cell * n * k / workers))
+    seconds = digits(costs.pair * n_pairs / workers)
+    section.add("rows times pairs counted", f"{n_pairs:.1e}", f"{n_pairs / workers:.1e}", seconds)
+    sent = tables * n_results(partitions)
+    depth = math.ceil(math.log(partitions, FAN_IN))
     for name, rate in (("10 Gbit", 1.25e9), ("1 Gbit", 1.25e8)):
-        seconds = (sent / workers + tables * (8 * max(0, depth - 1) + 1)) / rate
+        seconds = (sent / workers + tables * (FAN_IN * max(0, depth - 1) + 1)) / rate
         section.add(f"tables sent, {name} a second", _bytes(sent), _bytes(sent / workers), digits(seconds))
-    section.add("tables held while they are added", "", _bytes(9 * tables), "")
+    section.add("tables held while they are added", "", _bytes((FAN_IN + 1) * tables), "")
     section.remarks.append(
-        f"The tables of a partition have {_bytes(tables)}. TAN takes two passes, the first for states, where tables have "
-        "one number for each state; naive Bayes sends 8 bytes for each state and class."
+        f"The tables of a partition have {_bytes(tables)}. TAN takes two passes, the first for states, where tables "
+        "have one number for each state; naive Bayes sends 8 bytes for each state and class."
     )
     return section
 

@@ -1,4 +1,4 @@
-"""What is measured in a process of its own, so that its memory is its own: ``python -m benchmarks.scale_children NAME``.
+"""What is measured in a process of its own, whose memory is its own: ``python -m benchmarks.scale_children NAME``.
 
 Each function takes and gives what JSON can hold. Kernels are compiled, or read from the cache, before time is taken.
 """
@@ -6,6 +6,7 @@ Each function takes and gives what JSON can hold. Kernels are compiled, or read 
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -98,15 +99,17 @@ def _learn(rows: Any, model: str) -> Any:
     return bntk.learn_structure(rows, "bic", search="hc").dag
 
 
-def pairs(folder: str, columns: Sequence[str], given_class: bool, read_too: bool = True) -> dict[str, Any]:
+def pairs(
+    folder: str, columns: Sequence[str], given_class: bool, read_too: bool = True, threads: int | None = None
+) -> dict[str, Any]:
     """A pass that counts all pairs of columns, beside pyarrow reading and decoding the same columns."""
     import pyarrow.dataset
     from pyarrow import parquet
 
     import bntk
 
-    counter = bntk.scan(folder, columns=columns).counter()
-    coding = counter.coding
+    bntk.set_threads(threads)
+    coding = bntk.scan(folder, columns=columns).counter().coding
 
     def count() -> None:
         again = bntk.scan(folder, columns=columns, variables=coding.variables).counter()
@@ -129,6 +132,26 @@ def pairs(folder: str, columns: Sequence[str], given_class: bool, read_too: bool
     return {**answer, "dataset": shortest(read_dataset), "files": shortest(read_files)} if read_too else answer
 
 
+def counting(folder: str, copies: int) -> dict[str, Any]:
+    """Seconds for a row and pair of features given the class, of coded rows in memory, with one thread."""
+    import numpy as np
+
+    import bntk
+    from bntk.learning.counts import TableCounter
+
+    codes = scale_data.codes_of_piece(0, 125_000)
+    features = [codes[i % scale_data.N_FEATURES] for i in range(copies * scale_data.N_FEATURES)]
+    cards = [scale_data.CARDS[i % scale_data.N_FEATURES] for i in range(len(features))]
+    variables = [bntk.Variable(f"x{i}", range(card)) for i, card in enumerate(cards)]
+    table = bntk.Table.from_codes(
+        np.array([*features, codes[-1]]), [*variables, bntk.Variable("class", range(scale_data.N_CLASSES))]
+    )
+    bntk.set_threads(1)
+    TableCounter(table).pairs("class")
+    seconds = shortest(lambda: TableCounter(table).pairs("class"))
+    return {"seconds": seconds / (table.n_rows * math.comb(len(features), 2))}
+
+
 def table_bytes(folder: str, columns: Sequence[str]) -> dict[str, Any]:
     """The size of what a partition sends: the class-conditional tables of all pairs."""
     import bntk
@@ -144,7 +167,7 @@ def table_bytes(folder: str, columns: Sequence[str]) -> dict[str, Any]:
     return {"bytes": len(pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL))}
 
 
-# ---- peers: the number of rows of each combination of two columns ------------------------------------------------------
+# ---- peers: the number of rows of each combination of two columns ---------------------------------------------------
 
 
 def duckdb(folder: str, n_pairs: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ out again, and the result is the same.
 from __future__ import annotations
 
 import copy
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -156,7 +157,7 @@ class DaskPartitions(Partitions):
                 for number, (spans, results) in enumerate(zip(*group, strict=True) for group in groups)
             ]
         (found,) = compute(level[0][1])
-        return found
+        return copy.deepcopy(found.value)  # what comes from a worker may be read-only
 
     def _narrowed(self, columns: Sequence[str]) -> Any:
         """The data frame with the columns that are needed; one of them, where none is, as each has the rows."""
@@ -178,10 +179,25 @@ class DaskPartitions(Partitions):
         return f"DaskPartitions: {n:,} partition{'' if n == 1 else 's'} x {len(self.names)} columns"
 
 
+class _Result:
+    """A result that tells Dask its size, so that tasks are placed and memory is kept by it."""
+
+    __slots__ = ("n_bytes", "value")
+
+    def __init__(self, value: Any) -> None:
+        buffers: list[pickle.PickleBuffer] = []
+        own = len(pickle.dumps(value, protocol=5, buffer_callback=buffers.append))
+        self.value = value
+        self.n_bytes = own + sum(buffer.raw().nbytes for buffer in buffers)
+
+    def __sizeof__(self) -> int:
+        return self.n_bytes
+
+
 def _of_partition(
     task: Callable[[Any], R], number: int, columns: Sequence[str], beside: Sequence[str], undeclared: Sequence[str],
     partition: Any, *others: Any,
-) -> R:  # fmt: skip
+) -> _Result:  # fmt: skip
     """What a task makes of one partition."""
     with naming_partition(number):
         check_columns([name for name in partition.columns if name in columns], columns)
@@ -193,13 +209,13 @@ def _of_partition(
         for name in undeclared:
             if hasattr(data[name], "cat"):
                 data[name] = data[name].astype(data[name].cat.categories.dtype)
-        return task(data)
+        return _Result(task(data))
 
 
-def _sum(add: Callable[[R, R], R], spans: Sequence[tuple[int, int]], *results: R) -> R:
+def _sum(add: Callable[[R, R], R], spans: Sequence[tuple[int, int]], *results: _Result) -> _Result:
     """The sum of results; the first is copied, because ``add`` may change it."""
-    total = copy.deepcopy(results[0])
+    total: Any = copy.deepcopy(results[0].value)
     for place, result in enumerate(results[1:], 1):
         with naming_partitions((spans[0][0], spans[place - 1][1]), spans[place]):
-            total = add(total, result)
-    return total
+            total = add(total, result.value)
+    return _Result(total)
