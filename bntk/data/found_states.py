@@ -152,8 +152,7 @@ def find_states(
         found.unused = tuple(name for name in names if name in reasons)
     for name, way in found.ways.items():
         if not (isinstance(way, str) and (way == "category" or way in CONTINUOUS)):
-            column = _of_weight(numbers[name]) if weighted_rows else numbers[name]
-            found.cuts[name] = _cuts(column, way, n_bins, class_order)
+            found.cuts[name] = _cuts(_of_weight(numbers[name]), way, n_bins, class_order)
     _tell_of_errors({name: numbers[name] for name in found.cuts if not isinstance(found.ways[name], (list, tuple))})
     for name, column in columns.items():
         if name not in found.unused and not (found.ways.get(name) in CONTINUOUS if _is_word(found, name) else False):

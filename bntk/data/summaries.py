@@ -563,8 +563,7 @@ def _summarise_numbers(
     size = len(ordered) * n_classes
     sums = np.bincount(entry, weights, minlength=size).astype(np.float64)
     used = np.flatnonzero(np.bincount(entry, minlength=size)) if n_classes > 1 else np.arange(size)
-    lossy = bool(whole and len(ordered) and (ordered.astype(np.float64).astype(object) != ordered.astype(object)).any()) \
-        if whole and len(ordered) and max(abs(int(ordered[0])), abs(int(ordered[-1]))) > 2**53 else False  # fmt: skip
+    lossy = bool(whole) and _is_lossy(ordered)
     found = NumberSummary(
         name, bool(whole), 0, keys_of(ordered), ordered, ordered, used // n_classes, used % n_classes - 1, sums[used],
         n_missing, lossy,

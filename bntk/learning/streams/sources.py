@@ -156,7 +156,7 @@ class ParquetFiles(Files):
         """Batches within row groups, the columns of text with dictionaries."""
         texts = [name for name in self._texts if name in columns]
         for path in self.paths:
-            with self._opened(path, read_dictionary=texts, pre_buffer=True) as file:
+            with self._opened(path, read_dictionary=texts, pre_buffer=True, page_checksum_verification=True) as file:
                 self._check(path, file.schema_arrow)
                 for group in range(file.num_row_groups):
                     yield from self._group(path, file, group, columns, {*texts})
