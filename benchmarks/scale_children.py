@@ -152,19 +152,29 @@ def counting(folder: str, copies: int) -> dict[str, Any]:
     return {"seconds": seconds / (table.n_rows * math.comb(len(features), 2))}
 
 
-def table_bytes(folder: str, columns: Sequence[str]) -> dict[str, Any]:
-    """The size of what a partition sends: the class-conditional tables of all pairs."""
-    import bntk
-    from bntk.learning.counts import Request, count_partition
-
-    coding = bntk.scan(folder, columns=columns).counter().coding
+def result_bytes(folder: str) -> dict[str, Any]:
+    """The size of what the first row group gives in a pass that counts all pairs given the class."""
     import pyarrow.parquet
 
+    import bntk
+
     path = sorted(Path(folder).glob("*.parquet"))[0]
-    rows = pyarrow.parquet.ParquetFile(path).read_row_group(0, columns=list(columns))
-    features = tuple(name for name in columns if name != "class")
-    found = count_partition(rows, coding, Request(pairs=(("class", features),)))
-    return {"bytes": len(pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL))}
+    rows = pyarrow.parquet.ParquetFile(path).read_row_group(0)
+    variables = bntk.scan(folder).counter().variables
+    source = bntk.scan(lambda: iter([rows]), variables=variables)
+    sizes, reduce = [], source.reduce
+
+    def watched(task: Callable[[Any], Any], *arguments: Any) -> Any:
+        def measured(data: Any) -> Any:
+            found = task(data)
+            sizes.append(len(pickle.dumps(found, protocol=pickle.HIGHEST_PROTOCOL)))
+            return found
+
+        return reduce(measured, *arguments)
+
+    source.reduce = watched  # type: ignore[method-assign, union-attr]
+    source.counter().pairs("class")
+    return {"bytes": sizes[0], "rows": rows.num_rows}
 
 
 # ---- peers: the number of rows of each combination of two columns ---------------------------------------------------
