@@ -45,7 +45,7 @@ from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import ArgumentError, DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
-from bntk.learning.counts import Counter, Partitions, TableCounter
+from bntk.learning.counts import Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, updated
 from bntk.learning.priors import Backoff, Dirichlet, Prior, as_prior
@@ -291,7 +291,7 @@ class BayesClassifier(RowReader):
     # ---------------------------------------------------------------- what a classifier has to define
 
     @abstractmethod
-    def _learn(self, counter: Counter) -> None:
+    def _learn(self, counter: TableCounter) -> None:
         """Learn from rows of the discrete features and, last, the class."""
 
     @abstractmethod
@@ -314,7 +314,8 @@ class BayesClassifier(RowReader):
             Missing values are allowed, see ``missing``. Rows that do not fit into memory are given by
             :func:`bntk.scan`, features and class together.
         y : array_like of shape (n_rows,)
-            For a scan, the name of the column of classes. Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
+            For a scan, the name of the column of classes.
+            Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
             classifier takes rows whose label is missing (None, NaN, a null), too: its structure is found on the
             labelled rows, and its parameters are estimated by EM from all rows. Others refuse them. None if it has
             ``n_classes`` and no row has a label.
@@ -761,7 +762,7 @@ class NetworkClassifier(BayesClassifier):
                 return float(alpha)
         return 1.0
 
-    def _find_structure(self, counter: Counter) -> SearchResult:
+    def _find_structure(self, counter: TableCounter) -> SearchResult:
         """The structure; by default what the search finds in the space by the score."""
         *features, target = counter.names
         given: str | Score | None = getattr(self, "criterion", None)
@@ -769,7 +770,7 @@ class NetworkClassifier(BayesClassifier):
         space = self._space(tuple(features), target)
         return learn_structure(counter, score.with_target(target), space, self._chosen_search(), seed=self._seed)
 
-    def _structure(self, counter: Counter) -> SearchResult:
+    def _structure(self, counter: TableCounter) -> SearchResult:
         """The structure that is found for features with several states; the others have no arcs."""
         *features, target = counter.variables
         varied = [v.name for v in features if v.n_states > 1]
@@ -778,7 +779,7 @@ class NetworkClassifier(BayesClassifier):
         found = self._find_structure(counter.select([*varied, target.name]))
         return replace(found, dag=DAG(counter.names, found.dag.arcs))
 
-    def _learn(self, counter: Counter) -> None:
+    def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._structure(counter)
         # EM is only for what it can change.
         missing = "em" if self.missing == "em" and counter.incomplete else "available"

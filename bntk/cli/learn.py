@@ -231,7 +231,9 @@ COMMAND = Command(
     "learn",
     "DATA [DATA ...]",
     "Learn from rows: with --target a classifier, in one file that bntk predict takes; without, the structure and the "
-    "tables of a network.\n\nCtrl-C ends a search; the best structure so far is kept and saved. Rows that would take much of the memory are read in passes, batch by batch, also from several files, a folder or a quoted pattern.\n\n"
+    "tables of a network.\n\nCtrl-C ends a search; the best structure so far is kept and saved. Rows that "
+    "would take much of the memory are read in passes, batch by batch, also from several files, a folder or a quoted "
+    "pattern.\n\n"
     f"Models without a target: {', '.join(SHAPES)}.\n\n" + model_help(),
     (
         Example(

@@ -132,7 +132,7 @@ def find_states(
     """
     summary = summary.settled()
     names = [name for name in summary.columns if name != summary.target] if names is None else list(names)
-    columns = {name: summary.columns[name] for name in names}
+    columns: dict[str, Any] = {name: summary.columns[name] for name in names}
     numbers = {name: c for name, c in columns.items() if isinstance(c, NumberSummary)}
     check_named_columns(numeric, names, numbers)
     found, reasons, labelled = FoundStates(), {}, {}

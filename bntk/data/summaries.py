@@ -7,10 +7,10 @@ have it, by the class where one is named. So states, the rule for numbers and cu
 
 A column of more than 65,536 distinct numbers has its numbers joined to so many buckets at most: numbers whose 64 bits,
 in the order of the numbers, begin with the same ones. The number of bits is the largest that so many buckets allow,
-which depends on the set of numbers alone, not on their order or partition; a bucket is at most 2^-(52 - s) of its numbers
-wide, relatively, where s bits are left out. Each bucket keeps its least and largest number, and cuts lie between two
-buckets. So a cut has at most the rows of one bucket more, or less, on its left than the exact one; the share of the
-largest bucket is :meth:`NumberSummary.error`.
+which depends on the set of numbers alone, not on their order or partition; where s bits are left out, a bucket of
+floats is at most 2^-(52 - s) of its numbers wide. Each bucket keeps its least and largest number, and cuts lie between
+two buckets. So a cut has at most the rows of one bucket more, or less, on its left than the exact one; the share of the
+largest bucket is :attr:`NumberSummary.error`.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class NumberSummary:
     @cached_property
     def totals(self) -> Floats:
         """The weight of the rows of each bucket."""
-        return np.bincount(self.places, self.weights, minlength=len(self.keys))
+        return np.bincount(self.places, self.weights, minlength=len(self.keys)).astype(np.float64, copy=False)
 
     @property
     def known(self) -> float:
@@ -243,7 +243,9 @@ class Summary:
 
     def settled(self) -> Summary:
         """The same with columns of text files as what they hold."""
-        columns = {name: c.settled() if isinstance(c, TextSummary) else c for name, c in self.columns.items()}
+        columns: dict[str, ColumnSummary] = {
+            name: c.settled() if isinstance(c, TextSummary) else c for name, c in self.columns.items()
+        }
         return replace(self, columns=columns)
 
     def __repr__(self) -> str:
@@ -418,7 +420,7 @@ def _summarise_labels(column: CodedColumn, weights: Floats | None) -> LabelSumma
     shown = np.where(codes < 0, n, codes) if codes.dtype.kind == "i" else codes
     counts = np.bincount(shown, minlength=n + 1)[:n]
     sums = counts.astype(np.float64) if weights is None else np.bincount(shown, weights, minlength=n + 1)[:n]
-    return _label_summary(column, counts, sums)
+    return _label_summary(column, counts, sums.astype(np.float64, copy=False))
 
 
 def _label_summary(column: CodedColumn, counts: NDArray[np.int64], sums: Floats) -> LabelSummary:
@@ -602,7 +604,8 @@ def _entries(
     """Entries of the same bucket and class joined, in order."""
     radix = int(classes.max(initial=-1)) + 2
     ids, inverse = np.unique(places * radix + classes + 1, return_inverse=True)
-    return ids // radix, ids % radix - 1, np.bincount(inverse.ravel(), weights, minlength=len(ids))
+    sums = np.bincount(inverse.ravel(), weights, minlength=len(ids)).astype(np.float64, copy=False)
+    return ids // radix, ids % radix - 1, sums
 
 
 # -------------------------------------------------------------------- adding
@@ -673,7 +676,7 @@ def _add_labels(one: LabelSummary, other: LabelSummary) -> LabelSummary:
     }
     if one.hashes is not None or other.hashes is not None:
         one, other = _with_hashes(one), _with_hashes(other)
-        hashes = np.unique(np.concatenate([one.hashes, other.hashes]))[:MOST_HASHES]  # type: ignore[list-item]
+        hashes = np.unique(np.concatenate([one.hashes, other.hashes]))[:MOST_HASHES]
         return replace(one, hashes=hashes, declared=False, ordered=False, **sums)  # type: ignore[arg-type]
     if one.labels == other.labels:
         return replace(one, weights=one.weights + other.weights, seen=one.seen | other.seen, **sums)  # type: ignore[arg-type]
@@ -737,5 +740,5 @@ def _as_floats(found: NumberSummary) -> NumberSummary:
             places=places,
             classes=classes,
             weights=weights,
-        )  # fmt: skip
+        )
     )
