@@ -250,7 +250,9 @@ COMMAND = Command(
             "numbers cut into intervals, missing values by EM",
             "bntk learn measured.csv --numeric frequency --missing em",
         ),
-        Example("many files, which need not fit into memory", "bntk learn 'rows/*.parquet' --target kind -o kind.json"),
+        Example(
+            "many files, which need not fit into memory", "bntk learn 'asia*.csv' --stream --target dysp -o dysp.json"
+        ),
         Example("two classes at once", "bntk learn asia.csv --target lung,bronc --model mdbnc -o both.json"),
     ),
     _add_options,

@@ -515,6 +515,8 @@ def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | 
     else:
         dtype = getattr(column, "dtype", None)
         kind = getattr(dtype, "kind", "")
+        if dtype is None or kind == "O":
+            return _whole_objects(column)
         if kind not in ("i", "u") or not hasattr(column, "shape"):
             return None
         if isinstance(dtype, np.dtype):
@@ -526,6 +528,20 @@ def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | 
     if values.dtype == np.uint64 and len(values) and values.max() > np.iinfo(np.int64).max:
         return None  # as floats
     return values.astype(np.int64, copy=False), missing
+
+
+def _whole_objects(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None] | None:
+    """Cells of plain Python that are all whole numbers, or missing."""
+    import pandas as pd
+
+    if not hasattr(column, "__len__") or pd.api.types.infer_dtype(column, skipna=True) != "integer":
+        return None
+    values = [None if is_missing(value) else int(value) for value in column]
+    if any(value is not None and abs(value) >= 2**63 for value in values):
+        return None
+    missing = np.array([value is None for value in values], dtype=bool)
+    whole = np.array([0 if value is None else value for value in values], dtype=np.int64)
+    return whole, missing if missing.any() else None
 
 
 def keys_of(values: NDArray[Any]) -> NDArray[np.uint64]:
@@ -575,12 +591,22 @@ def _summarise_numbers(
 
 def _joined(found: NumberSummary) -> NumberSummary:
     """The summary with so many bits left out that its buckets are not too many."""
-    shift = found.shift
-    keys = found.keys
-    while len(keys) > MOST_NUMBERS:
-        shift += 1
-        keys = np.unique(found.keys >> np.uint64(shift - found.shift))
+    if len(found.keys) <= MOST_NUMBERS:
+        return found
+    parting = _bit_lengths(found.keys[1:] ^ found.keys[:-1])  # neighbours are apart while fewer bits are left out
+    n_parted = np.cumsum(np.bincount(parting, minlength=65)[::-1])[::-1]  # by the least number of bits that parts them
+    shift = int(np.argmax(n_parted[1:] < MOST_NUMBERS)) + found.shift
     return _at_shift(found, shift)
+
+
+def _bit_lengths(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The place of the highest bit of each number, from 1; 0 of zero.
+
+    >>> _bit_lengths(np.array([0, 1, 255, 2**63 + 1, 2**64 - 1], dtype=np.uint64)).tolist()
+    [0, 1, 8, 64, 64]
+    """
+    high, low = (numbers >> np.uint64(32)).astype(np.float64), (numbers & np.uint64(2**32 - 1)).astype(np.float64)
+    return np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1]).astype(np.int64)
 
 
 def _at_shift(found: NumberSummary, shift: int) -> NumberSummary:
