@@ -131,6 +131,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
             refuse_unsaved(vars(self))
         if reset:
             check_parameters(self)
+        if isinstance(X, Partitions):
+            self._refuse_scan(reset)
         if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
             names = list(X.names if isinstance(X, Table) else X)
             if reset:
@@ -145,6 +147,16 @@ class RowReader(ClassifierMixin, BaseEstimator):
             return X
         X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
         return _numbers_where_possible(X)
+
+    def _refuse_scan(self, reset: bool) -> None:
+        """Refuse rows that are read in passes."""
+        from bntk.learning.search.in_passes import needs_rows
+
+        if reset:
+            raise needs_rows(type(self).__name__, "NaiveBayes, TAN, KDB or AODE, and of several classes MDBNC or AMODE")
+        raise ArgumentError(
+            "predictions and partial_fit look at single rows, which a scan does not keep in memory: give them batch by batch"
+        )
 
     def _repr_html_inner(self) -> str:
         """What scikit-learn shows in a notebook, and below it the network of a fitted classifier."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -121,6 +122,8 @@ class NumberSummary:
         The weight of the rows without a number.
     lossy : bool
         Whether some whole number is none that a float can be.
+    decimal : bool
+        The column holds numbers of the type Decimal.
     """
 
     name: str
@@ -134,6 +137,7 @@ class NumberSummary:
     weights: Floats
     n_missing: float = 0.0
     lossy: bool = False
+    decimal: bool = False
 
     @property
     def has_value(self) -> bool:
@@ -159,6 +163,8 @@ class NumberSummary:
     def states(self) -> list[State]:
         """The distinct numbers, as states."""
         found: list[State] = self.low.tolist()
+        if self.decimal:
+            return [Decimal(int(number)) if number % 1 == 0 else Decimal(repr(number)) for number in self.low.tolist()]
         return found
 
 
@@ -350,7 +356,14 @@ def _summarise(
     numbers = None if as_labels or isinstance(column, CodedColumn) else _typed_numbers(column)
     if numbers is None:
         return _summarise_labels(code_column(name, column), weights)
-    return _summarise_numbers(name, *numbers, weights, classes)
+    found = _summarise_numbers(name, *numbers, weights, classes)
+    return replace(found, decimal=True) if _is_decimal(column) else found
+
+
+def _is_decimal(column: Any) -> bool:
+    """Whether a column of Arrow or polars is of a decimal type."""
+    kind = getattr(column, "type", None) or getattr(column, "dtype", None)
+    return str(kind).lower().startswith("decimal")
 
 
 def _summarise_arrow(
@@ -740,7 +753,7 @@ def _add_numbers(one: NumberSummary, other: NumberSummary) -> NumberSummary:
     )
     both = NumberSummary(
         one.name, one.whole, shift, keys, low, high, places, classes, weights, one.n_missing + other.n_missing,
-        one.lossy or other.lossy,
+        one.lossy or other.lossy, one.decimal or other.decimal,
     )  # fmt: skip
     return _joined(both)
 
