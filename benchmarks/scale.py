@@ -49,8 +49,9 @@ drawn; every other column depends on the class, and the others each on the colum
 what is done in a pass, and derives the formulas of the last two sections."""
 
 MIB, GIB = 2**20, 2**30
-#: Bytes at the end of a Parquet file that pyarrow reads whenever it opens one, and how often a scan and a pass do.
-FOOTER, OPENINGS = 1 << 16, 3
+#: Bytes at the end of a Parquet file that pyarrow reads whenever it opens one. A scan opens the first file, and then
+#: each of them, as every pass does.
+FOOTER = 1 << 16
 #: The case that is computed only; ``partition`` is the rows of one.
 LARGE = {"rows": 10**9, "columns": 1000, "workers": 100, "partition": 10**6}
 
@@ -273,7 +274,7 @@ def model(plan: Plan) -> Section:
     for n, k in ((plan.base, 37), (large, 50)):
         compare(f"a pass over {n:,} rows of {k} columns", costs.seconds(n, k), plan.pass_of(n, k, 1)["seconds"], Time)
     for k in (12, 50):
-        expected = column_bytes(folder, NAMES[-k:]) + OPENINGS * FOOTER * len([*Path(folder).glob("*.parquet")])
+        expected = column_bytes(folder, NAMES[-k:]) + FOOTER * (2 * len([*Path(folder).glob("*.parquet")]) + 1)
         compare(f"bytes read in a pass, {k} columns", expected, plan.pass_of(plan.base, k)["read"], _whole)
     given = plan.measured("result_bytes", plan.base)
     tables = result_bytes(CARDS[:-1], N_CLASSES, given["rows"])
@@ -285,7 +286,7 @@ def model(plan: Plan) -> Section:
     half = n_results(two["partitions"]) * tables / 2
     compare("bytes between two workers of Dask in a pass", half, two["moved"], _whole)
     section.remarks.append(
-        "Bytes read are those of the columns, and three times the footer of a file. Two workers are predicted to take "
+        "Bytes read are those of the columns and of the footers of files, which a scan and a pass open. Two workers are predicted to take "
         "half the time of one. Of the results of partitions that are placed at random, half have to move to be added; "
         "where neighbours lie together, fewer do."
     )

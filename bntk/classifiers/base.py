@@ -47,7 +47,7 @@ from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import ArgumentError, DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
-from bntk.learning.counts import Counter, DaskPartitions, Partitions, TableCounter
+from bntk.learning.counts import DaskPartitions, Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, updated
 from bntk.learning.priors import Backoff, Dirichlet, Prior, as_prior
@@ -138,6 +138,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} takes rows in memory here, not a Dask DataFrame: give it X.compute(), or one "
                 "partition after the other"
             )
+        if isinstance(X, Partitions):
+            self._refuse_scan(reset)
         if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
             names = list(X.names if isinstance(X, Table) else X)
             if reset:
@@ -152,6 +154,16 @@ class RowReader(ClassifierMixin, BaseEstimator):
             return X
         X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
         return _numbers_where_possible(X)
+
+    def _refuse_scan(self, reset: bool) -> None:
+        """Refuse rows that are read in passes."""
+        from bntk.learning.search.in_passes import needs_rows
+
+        if reset:
+            raise needs_rows(type(self).__name__, "NaiveBayes, TAN, KDB or AODE, and of several classes MDBNC or AMODE")
+        raise ArgumentError(
+            "predictions and partial_fit look at single rows, which a scan does not keep in memory: give them batch by batch"
+        )
 
     def _repr_html_inner(self) -> str:
         """What scikit-learn shows in a notebook, and below it the network of a fitted classifier."""
@@ -298,7 +310,7 @@ class BayesClassifier(RowReader):
     # ---------------------------------------------------------------- what a classifier has to define
 
     @abstractmethod
-    def _learn(self, counter: Counter) -> None:
+    def _learn(self, counter: TableCounter) -> None:
         """Learn from rows of the discrete features and, last, the class."""
 
     @abstractmethod
@@ -322,7 +334,8 @@ class BayesClassifier(RowReader):
             :func:`bntk.scan`, features and class together, or as a Dask DataFrame.
         y : array_like of shape (n_rows,)
             For a scan, the name of the column of classes; for a Dask DataFrame this, or a Dask Series with the same
-            partitions. Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
+            partitions.
+            Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
             classifier takes rows whose label is missing (None, NaN, a null), too: its structure is found on the
             labelled rows, and its parameters are estimated by EM from all rows. Others refuse them. None if it has
             ``n_classes`` and no row has a label.
@@ -777,7 +790,7 @@ class NetworkClassifier(BayesClassifier):
                 return float(alpha)
         return 1.0
 
-    def _find_structure(self, counter: Counter) -> SearchResult:
+    def _find_structure(self, counter: TableCounter) -> SearchResult:
         """The structure; by default what the search finds in the space by the score."""
         *features, target = counter.names
         given: str | Score | None = getattr(self, "criterion", None)
@@ -785,7 +798,7 @@ class NetworkClassifier(BayesClassifier):
         space = self._space(tuple(features), target)
         return learn_structure(counter, score.with_target(target), space, self._chosen_search(), seed=self._seed)
 
-    def _structure(self, counter: Counter) -> SearchResult:
+    def _structure(self, counter: TableCounter) -> SearchResult:
         """The structure that is found for features with several states; the others have no arcs."""
         *features, target = counter.variables
         varied = [v.name for v in features if v.n_states > 1]
@@ -794,7 +807,7 @@ class NetworkClassifier(BayesClassifier):
         found = self._find_structure(counter.select([*varied, target.name]))
         return replace(found, dag=DAG(counter.names, found.dag.arcs))
 
-    def _learn(self, counter: Counter) -> None:
+    def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._structure(counter)
         # EM is only for what it can change.
         missing = "em" if self.missing == "em" and counter.incomplete else "available"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier
-from bntk.learning.counts import Counter, PartitionCounter
+from bntk.learning.counts import PartitionCounter, TableCounter
 from bntk.learning.scores import LOO, LogLikelihood, Score
 from bntk.learning.search import GreedyAdditions, KDependence, Search, SearchResult
 from bntk.learning.search.k_dependence_selection import SelectiveKDependence
@@ -54,7 +54,7 @@ class KDB(StepwiseClassifier):
             return KDependence(self.k)
         return GreedyAdditions(epsilon=self.epsilon) if name == "hc" else None
 
-    def _default_score(self, counter: Counter) -> Score:
+    def _default_score(self, counter: TableCounter) -> Score:
         if isinstance(self._chosen_search(), StepwiseSearch):
             return super()._default_score(counter)
         return LogLikelihood(missing="average")
@@ -110,7 +110,7 @@ class SelectiveKDB(NetworkClassifier):
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return spaces.augmented(features, target, "kdb", "discard", k=self.max_k)
 
-    def _find_structure(self, counter: Counter) -> SearchResult:
+    def _find_structure(self, counter: TableCounter) -> SearchResult:
         *features, target = counter.names
         score = LOO(target, alpha=self._alpha)
         search = SelectiveKDependence(self.max_k, self.loss)

@@ -86,7 +86,7 @@ def fit_several(classifier: M, rows: Partitions, Y: Any, sample_weight: Any) -> 
     classifier.features_ = _features(names, found, summary, classifier.missing == "state")
     classifier._class_variables = classifier.labels_.variables(classifier.features_.names)
     counter = _counter(rows, classifier.features_, classifier._class_variables, scale, None)
-    classifier._learn(counter, len(classifier.features_.variables))
+    classifier._learn(counter, len(classifier.features_.variables))  # type: ignore[arg-type]
     classifier._make_ready()
     return classifier
 
@@ -209,8 +209,8 @@ def _features(names: tuple[str, ...], found: FoundStates, summary: Summary, miss
     open_: list[str] = []
     if missing_is_state:
         for variable in seen:
-            column = summary.columns.get(variable.name)
-            if column is not None and column.known < summary.total_weight * (1 - 1e-12):
+            own: Any = summary.columns.get(variable.name)
+            if own is not None and own.known < summary.total_weight * (1 - 1e-12):
                 open_.append(variable.name)
     return Features(names, seen, frozenset(open_), found.cuts, {}, found.unused, centres)
 

@@ -231,7 +231,9 @@ COMMAND = Command(
     "learn",
     "DATA [DATA ...]",
     "Learn from rows: with --target a classifier, in one file that bntk predict takes; without, the structure and the "
-    "tables of a network.\n\nCtrl-C ends a search; the best structure so far is kept and saved. Rows that would take much of the memory are read in passes, batch by batch, also from several files, a folder or a quoted pattern.\n\n"
+    "tables of a network.\n\nCtrl-C ends a search; the best structure so far is kept and saved. Rows that "
+    "would take much of the memory are read in passes, batch by batch, also from several files, a folder or a quoted "
+    "pattern.\n\n"
     f"Models without a target: {', '.join(SHAPES)}.\n\n" + model_help(),
     (
         Example(
@@ -248,7 +250,9 @@ COMMAND = Command(
             "numbers cut into intervals, missing values by EM",
             "bntk learn measured.csv --numeric frequency --missing em",
         ),
-        Example("many files, which need not fit into memory", "bntk learn 'rows/*.parquet' --target kind -o kind.json"),
+        Example(
+            "many files, which need not fit into memory", "bntk learn 'asia*.csv' --stream --target dysp -o dysp.json"
+        ),
         Example("two classes at once", "bntk learn asia.csv --target lung,bronc --model mdbnc -o both.json"),
     ),
     _add_options,

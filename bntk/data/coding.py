@@ -375,6 +375,7 @@ def of_rows(n_states: int, known: float, about: str = "") -> str | None:
 
 
 def is_instant(state: Any) -> bool:
+    """Whether a label is a date or a time."""
     if isinstance(state, str):
         return _INSTANT.fullmatch(state.strip()) is not None
     return hasattr(state, "isoformat") or isinstance(state, np.datetime64)

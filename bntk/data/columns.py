@@ -111,6 +111,7 @@ def columns_of_frame(frame: Any) -> list[tuple[str, Any]]:
         return [(series.name, series) for series in frame.get_columns()]
     if dependencies.is_pyarrow_table(frame):
         return list(zip(map(str, frame.column_names), frame.columns, strict=True))
+    refuse_rows_elsewhere(frame)
     try:
         known = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -120,6 +121,16 @@ def columns_of_frame(frame: Any) -> list[tuple[str, Any]]:
             f"cannot take {type(frame).__name__} for data; {hint}, or a dict of columns to Table.from_columns"
         ) from None
     return columns_of_frame(known.to_pandas())
+
+
+def refuse_rows_elsewhere(data: Any) -> None:
+    """Refuse rows that are read in passes, where they are needed in memory."""
+    if hasattr(data, "summary") and hasattr(data, "reduce") and hasattr(data, "counter"):
+        raise DataError(
+            f"this looks at single rows, and a {type(data).__name__} does not keep them in memory; what can be learned "
+            "in passes is bntk.learn, bntk.fit, bntk.fit_em, and classifiers such as NaiveBayes, TAN, KDB and AODE; or "
+            "read the rows batch by batch, or into memory (bntk.read_table)"
+        )
 
 
 def code_column(name: str, column: Any) -> CodedColumn:
@@ -156,7 +167,7 @@ def numbers_of(column: Any) -> np.ndarray | None:
         kind = column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             return None
-        return np.asarray(column.cast("float64").to_numpy(), dtype=np.float64)
+        return np.asarray(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
     return _numbers_of_pandas(column)
 
 

@@ -132,7 +132,7 @@ def find_states(
     """
     summary = summary.settled()
     names = [name for name in summary.columns if name != summary.target] if names is None else list(names)
-    columns = {name: summary.columns[name] for name in names}
+    columns: dict[str, Any] = {name: summary.columns[name] for name in names}
     numbers = {name: c for name, c in columns.items() if isinstance(c, NumberSummary)}
     check_named_columns(numeric, names, numbers)
     found, reasons, labelled = FoundStates(), {}, {}
@@ -249,6 +249,11 @@ def _cuts(column: NumberSummary, way: Any, n_bins: int, class_order: Sequence[in
     kept, ranks = np.unique(places, return_inverse=True)
     found = learn_cuts([ranks.astype(np.float64)], method, classes, weights, bins, n_classes)[0]
     below = np.floor(found).astype(np.int64)
+    if method == "mdl" and column.shift and len(below) > 1:
+        # A bucket that the exact cut would divide is cut off on both sides, where there should be one cut.
+        joined = (column.low < column.high)[kept]
+        twice = np.append(False, (below[1:] == below[:-1] + 1) & joined[below[1:]])
+        below = below[~(twice & ~np.append(False, twice[:-1]))]
     low, high = column.low.astype(np.float64)[kept], column.high.astype(np.float64)[kept]
     return between(high[below], low[below + 1])
 

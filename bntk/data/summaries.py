@@ -7,16 +7,17 @@ have it, by the class where one is named. So states, the rule for numbers and cu
 
 A column of more than 65,536 distinct numbers has its numbers joined to so many buckets at most: numbers whose 64 bits,
 in the order of the numbers, begin with the same ones. The number of bits is the largest that so many buckets allow,
-which depends on the set of numbers alone, not on their order or partition; a bucket is at most 2^-(52 - s) of its numbers
-wide, relatively, where s bits are left out. Each bucket keeps its least and largest number, and cuts lie between two
-buckets. So a cut has at most the rows of one bucket more, or less, on its left than the exact one; the share of the
-largest bucket is :meth:`NumberSummary.error`.
+which depends on the set of numbers alone, not on their order or partition; where s bits are left out, a bucket of
+floats is at most 2^-(52 - s) of its numbers wide. Each bucket keeps its least and largest number, and cuts lie between
+two buckets. So a cut has at most the rows of one bucket more, or less, on its left than the exact one; the share of the
+largest bucket is :attr:`NumberSummary.error`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -121,6 +122,8 @@ class NumberSummary:
         The weight of the rows without a number.
     lossy : bool
         Whether some whole number is none that a float can be.
+    decimal : bool
+        The column holds numbers of the type Decimal.
     """
 
     name: str
@@ -134,6 +137,7 @@ class NumberSummary:
     weights: Floats
     n_missing: float = 0.0
     lossy: bool = False
+    decimal: bool = False
 
     @property
     def has_value(self) -> bool:
@@ -143,7 +147,7 @@ class NumberSummary:
     @cached_property
     def totals(self) -> Floats:
         """The weight of the rows of each bucket."""
-        return np.bincount(self.places, self.weights, minlength=len(self.keys))
+        return np.bincount(self.places, self.weights, minlength=len(self.keys)).astype(np.float64, copy=False)
 
     @property
     def known(self) -> float:
@@ -159,6 +163,8 @@ class NumberSummary:
     def states(self) -> list[State]:
         """The distinct numbers, as states."""
         found: list[State] = self.low.tolist()
+        if self.decimal:
+            return [Decimal(int(number)) if number % 1 == 0 else Decimal(repr(number)) for number in self.low.tolist()]
         return found
 
 
@@ -243,7 +249,9 @@ class Summary:
 
     def settled(self) -> Summary:
         """The same with columns of text files as what they hold."""
-        columns = {name: c.settled() if isinstance(c, TextSummary) else c for name, c in self.columns.items()}
+        columns: dict[str, ColumnSummary] = {
+            name: c.settled() if isinstance(c, TextSummary) else c for name, c in self.columns.items()
+        }
         return replace(self, columns=columns)
 
     def __repr__(self) -> str:
@@ -348,7 +356,14 @@ def _summarise(
     numbers = None if as_labels or isinstance(column, CodedColumn) else _typed_numbers(column)
     if numbers is None:
         return _summarise_labels(code_column(name, column), weights)
-    return _summarise_numbers(name, *numbers, weights, classes)
+    found = _summarise_numbers(name, *numbers, weights, classes)
+    return replace(found, decimal=True) if _is_decimal(column) else found
+
+
+def _is_decimal(column: Any) -> bool:
+    """Whether a column of Arrow or polars is of a decimal type."""
+    kind = getattr(column, "type", None) or getattr(column, "dtype", None)
+    return str(kind).lower().startswith("decimal")
 
 
 def _summarise_arrow(
@@ -418,7 +433,7 @@ def _summarise_labels(column: CodedColumn, weights: Floats | None) -> LabelSumma
     shown = np.where(codes < 0, n, codes) if codes.dtype.kind == "i" else codes
     counts = np.bincount(shown, minlength=n + 1)[:n]
     sums = counts.astype(np.float64) if weights is None else np.bincount(shown, weights, minlength=n + 1)[:n]
-    return _label_summary(column, counts, sums)
+    return _label_summary(column, counts, sums.astype(np.float64, copy=False))
 
 
 def _label_summary(column: CodedColumn, counts: NDArray[np.int64], sums: Floats) -> LabelSummary:
@@ -513,6 +528,8 @@ def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | 
     else:
         dtype = getattr(column, "dtype", None)
         kind = getattr(dtype, "kind", "")
+        if dtype is None or kind == "O":
+            return _whole_objects(column)
         if kind not in ("i", "u") or not hasattr(column, "shape"):
             return None
         if isinstance(dtype, np.dtype):
@@ -524,6 +541,20 @@ def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | 
     if values.dtype == np.uint64 and len(values) and values.max() > np.iinfo(np.int64).max:
         return None  # as floats
     return values.astype(np.int64, copy=False), missing
+
+
+def _whole_objects(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None] | None:
+    """Cells of plain Python that are all whole numbers, or missing."""
+    import pandas as pd
+
+    if not hasattr(column, "__len__") or pd.api.types.infer_dtype(column, skipna=True) != "integer":
+        return None
+    values = [None if is_missing(value) else int(value) for value in column]
+    if any(value is not None and abs(value) >= 2**63 for value in values):
+        return None
+    missing = np.array([value is None for value in values], dtype=bool)
+    whole = np.array([0 if value is None else value for value in values], dtype=np.int64)
+    return whole, missing if missing.any() else None
 
 
 def keys_of(values: NDArray[Any]) -> NDArray[np.uint64]:
@@ -573,12 +604,22 @@ def _summarise_numbers(
 
 def _joined(found: NumberSummary) -> NumberSummary:
     """The summary with so many bits left out that its buckets are not too many."""
-    shift = found.shift
-    keys = found.keys
-    while len(keys) > MOST_NUMBERS:
-        shift += 1
-        keys = np.unique(found.keys >> np.uint64(shift - found.shift))
+    if len(found.keys) <= MOST_NUMBERS:
+        return found
+    parting = _bit_lengths(found.keys[1:] ^ found.keys[:-1])  # neighbours are apart while fewer bits are left out
+    n_parted = np.cumsum(np.bincount(parting, minlength=65)[::-1])[::-1]  # by the least number of bits that parts them
+    shift = int(np.argmax(n_parted[1:] < MOST_NUMBERS)) + found.shift
     return _at_shift(found, shift)
+
+
+def _bit_lengths(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The place of the highest bit of each number, from 1; 0 of zero.
+
+    >>> _bit_lengths(np.array([0, 1, 255, 2**63 + 1, 2**64 - 1], dtype=np.uint64)).tolist()
+    [0, 1, 8, 64, 64]
+    """
+    high, low = (numbers >> np.uint64(32)).astype(np.float64), (numbers & np.uint64(2**32 - 1)).astype(np.float64)
+    return np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1]).astype(np.int64)
 
 
 def _at_shift(found: NumberSummary, shift: int) -> NumberSummary:
@@ -602,7 +643,8 @@ def _entries(
     """Entries of the same bucket and class joined, in order."""
     radix = int(classes.max(initial=-1)) + 2
     ids, inverse = np.unique(places * radix + classes + 1, return_inverse=True)
-    return ids // radix, ids % radix - 1, np.bincount(inverse.ravel(), weights, minlength=len(ids))
+    sums = np.bincount(inverse.ravel(), weights, minlength=len(ids)).astype(np.float64, copy=False)
+    return ids // radix, ids % radix - 1, sums
 
 
 # -------------------------------------------------------------------- adding
@@ -673,7 +715,7 @@ def _add_labels(one: LabelSummary, other: LabelSummary) -> LabelSummary:
     }
     if one.hashes is not None or other.hashes is not None:
         one, other = _with_hashes(one), _with_hashes(other)
-        hashes = np.unique(np.concatenate([one.hashes, other.hashes]))[:MOST_HASHES]  # type: ignore[list-item]
+        hashes = np.unique(np.concatenate([one.hashes, other.hashes]))[:MOST_HASHES]
         return replace(one, hashes=hashes, declared=False, ordered=False, **sums)  # type: ignore[arg-type]
     if one.labels == other.labels:
         return replace(one, weights=one.weights + other.weights, seen=one.seen | other.seen, **sums)  # type: ignore[arg-type]
@@ -711,7 +753,7 @@ def _add_numbers(one: NumberSummary, other: NumberSummary) -> NumberSummary:
     )
     both = NumberSummary(
         one.name, one.whole, shift, keys, low, high, places, classes, weights, one.n_missing + other.n_missing,
-        one.lossy or other.lossy,
+        one.lossy or other.lossy, one.decimal or other.decimal,
     )  # fmt: skip
     return _joined(both)
 
@@ -737,5 +779,5 @@ def _as_floats(found: NumberSummary) -> NumberSummary:
             places=places,
             classes=classes,
             weights=weights,
-        )  # fmt: skip
+        )
     )

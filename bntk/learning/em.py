@@ -137,7 +137,8 @@ def fit_em(
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, TableCounter, or Scan
         Of a scan (:func:`bntk.scan`), one pass gathers what EM needs, unless there are very many different rows with
-        missing cells: then each iteration is a pass. Must have a column for each node that is not hidden; others are ignored.
+        missing cells: then each iteration is a pass. Must have a column for each node that is not hidden; others are
+        ignored.
     prior : "mle", "backoff", "hdp", float, mapping, or Prior
         Maximum likelihood, or a prior: a number is the Dirichlet alpha of every cell; a mapping gives it by variable
         (a number, or one per state); ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size. With ``"backoff"``

@@ -1,8 +1,8 @@
 """EM on rows that are read in passes.
 
 Rows without a missing cell only add to counts. Of the others, those that are equal are the same to EM, so that one pass
-gives all that it needs as long as the different ones are not too many. Else each iteration is a pass: the expected counts
-of a batch are those of its rows, and they add.
+gives all that it needs as long as the different ones are not too many. Else each iteration is a pass: the expected
+counts of a batch are those of its rows, and they add.
 """
 
 from __future__ import annotations
@@ -66,7 +66,6 @@ class StreamedRows(IncompleteRows):
 
     def __init__(self, dag: DAG, counter: PartitionCounter, prior: Prior, max_entries: int) -> None:
         scopes = [(*parents, node) for node, parents in enumerate(dag.parent_indices)]
-        counter.variables  # noqa: B018
         super().__init__(dag, _no_rows(counter.variables), np.zeros(0), prior, max_entries)  # that sizes are checked
         kinds = counter._reduce(partial(_kinds_of_block, scopes), partial(_add_kinds, counter.cards))
         self._kinds, self._counter, self._dag, self._given_prior = kinds, counter, dag, prior
@@ -153,7 +152,7 @@ def _add_kinds(cards: Sequence[int], one: Kinds, other: Kinds) -> Kinds:
     if one.codes is None or other.codes is None:
         return Kinds(complete, None, np.zeros(0), seen, n_rows)
     kinds, numbers = kinds_of_rows(np.concatenate([one.codes, other.codes], axis=1))
-    weights = np.bincount(numbers, np.concatenate([one.weights, other.weights]), minlength=kinds.shape[1])
+    weights = np.bincount(numbers, np.concatenate([one.weights, other.weights]), minlength=kinds.shape[1]).astype(float)
     kept = kinds if kinds.nbytes <= MOST_BYTES else None
     return Kinds(complete, kept, weights, seen, n_rows)
 

@@ -18,7 +18,7 @@ from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import N_BINS, Reading, warn_of_many_numbers
 from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states
-from bntk.errors import MissingValuesWarning, SpaceError
+from bntk.errors import DataError, MissingValuesWarning, SpaceError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning import search as searches
@@ -69,7 +69,8 @@ def learn(
     Parameters
     ----------
     data : Table, data frame, mapping of columns, Counter, or Scan
-        Rows that do not fit into memory are given by :func:`bntk.scan`. With missing values, a row counts for each family in which it is complete (available cases). Most scores are
+        Rows that do not fit into memory are given by :func:`bntk.scan`.
+        With missing values, a row counts for each family in which it is complete (available cases). Most scores are
         sums over rows, so that they favour families with more parents, for which fewer rows count; a warning says so.
         Drop incomplete rows (``table.drop_missing()``) where there are enough others, or use
         :func:`bntk.structural_em`. ``bntk.scores.BIC(missing="average")`` also finds too many arcs, but fewer.
@@ -164,7 +165,8 @@ def learn_structure(
     Parameters
     ----------
     data : Table, data frame, mapping of columns, Counter, or Scan
-        Rows that do not fit into memory are given by :func:`bntk.scan`. With missing values, a row counts for each family in which it is complete; see :func:`learn`.
+        Rows that do not fit into memory are given by :func:`bntk.scan`.
+        With missing values, a row counts for each family in which it is complete; see :func:`learn`.
     score : str or Score
         The score to maximise: a name such as ``"bdeu"``, ``"bic"`` or ``"k2"``, or an object such as
         ``bntk.scores.BDeu(10)``.

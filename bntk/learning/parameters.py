@@ -50,7 +50,8 @@ def fit(
     dag : DAG or str
         The structure; a string is read by :meth:`DAG.parse`.
     data : Table, data frame, mapping of columns, Counter, or Scan
-        Rows that do not fit into memory are given by :func:`bntk.scan`. Must have a column for each node; others are ignored.
+        Must have a column for each node; others are ignored. Rows that do not fit into memory are given by
+        :func:`bntk.scan`.
     prior : "mle", "backoff", "hdp", float, mapping, or Prior
         A number is the Dirichlet alpha of every cell; a mapping gives it by variable (a number, or one per state);
         ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size, ``BDeu.per_class(alpha, target=...)`` one of each

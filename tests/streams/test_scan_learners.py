@@ -226,6 +226,32 @@ def test_the_parameters_that_need_rows():
             bntk.NaiveBayes(numeric=numeric).fit(stream, "kind")
 
 
+def test_whatever_else_needs_rows_says_so_too():
+    frame, stream = messy(), scan_of(messy())
+    nb = bntk.NaiveBayes().fit(frame.drop(columns="kind"), frame["kind"])
+    calls = {
+        "bntk.learn, and bntk.fit_em": lambda: bntk.structural_em(stream),
+        "bntk.learn;": lambda: bntk.bootstrap_strengths(stream),
+        "MDBNC": lambda: bntk.BinaryRelevance().fit(stream, ["kind", "flag"]),
+        "batch by batch": lambda: nb.predict(stream),
+        "bntk.fit_em, and classifiers": lambda: bntk.Table.from_frame(stream),
+        "bntk.fit, bntk.fit_em": lambda: bntk.Discretizer("frequency").fit(stream),
+    }
+    for instead, call in calls.items():
+        with pytest.raises(BntkError, match="single rows") as refused:
+            call()
+        assert instead in str(refused.value)
+    assert stream.passes == 0
+
+
+def test_a_network_takes_more_rows_from_a_scan():
+    frame = messy()
+    bn = bntk.fit("kind -> colour", frame)
+    assert np.array_equal(
+        bn.update(scan_of(frame)).cpt("colour").counts, bn.update(frame[["kind", "colour"]]).cpt("colour").counts
+    )
+
+
 def test_what_is_given_with_a_scan():
     stream = scan_of(messy())
     with pytest.raises(ArgumentError, match="name of the column of classes"):

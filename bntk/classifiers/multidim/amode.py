@@ -114,7 +114,7 @@ class AMODE(MultiBayesClassifier):
     }
     _needed_to_predict: ClassVar[tuple[str, ...]] = ("prior",)
 
-    def _learn(self, counter: Counter, n_features: int) -> None:
+    def _learn(self, counter: TableCounter, n_features: int) -> None:
         self._check_size()
         features, classes = counter.names[:n_features], counter.names[n_features:]
         space = spaces.mdbnc(

@@ -33,7 +33,7 @@ from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
-from bntk.learning.counts import Counter, DaskPartitions, PartitionCounter, Partitions, TableCounter
+from bntk.learning.counts import DaskPartitions, PartitionCounter, Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.priors import Prior, as_prior
 from bntk.learning.scores import Score, by_name
@@ -241,7 +241,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
     _ways_of_missing: ClassVar[tuple[str, ...]] = ("marginal", "state")
 
     @abstractmethod
-    def _learn(self, counter: Counter, n_features: int) -> None:
+    def _learn(self, counter: TableCounter, n_features: int) -> None:
         """Learn from rows of the features and then the classes."""
 
     @abstractmethod
@@ -294,7 +294,7 @@ class MultiBayesClassifier(MultiTargetClassifier):
         codes[: len(features.codes)], codes[len(features.codes) :] = features.codes, labels
         return Table._make(codes, variables)
 
-    def _find(self, counter: Counter, criterion: str | Score, space: Space, search: str | Search) -> SearchResult:
+    def _find(self, counter: TableCounter, criterion: str | Score, space: Space, search: str | Search) -> SearchResult:
         """A structure of the space; by default part by part."""
         space.check()
         rule = score_for(by_name(criterion, "criterion"), counter)

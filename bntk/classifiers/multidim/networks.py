@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from bntk import _checking
 from bntk.classifiers.multidim.base import MultiBayesClassifier
 from bntk.graph.dag import DAG
-from bntk.learning.counts import Counter
+from bntk.learning.counts import TableCounter
 from bntk.learning.parameters import fit
 from bntk.learning.scores import Score
 from bntk.learning.search import Search, SearchResult
@@ -111,7 +111,7 @@ class MDBNC(MultiBayesClassifier):
         _checking.one_of("bridge", self.bridge, ("all", "optional", "discard"))
         super()._check_options()
 
-    def _learn(self, counter: Counter, n_features: int) -> None:
+    def _learn(self, counter: TableCounter, n_features: int) -> None:
         space = spaces.mdbnc(
             counter.names[:n_features],
             counter.names[n_features:],

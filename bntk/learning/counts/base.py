@@ -447,7 +447,7 @@ def add_arrays(totals: tuple[np.ndarray, ...], more: tuple[np.ndarray, ...]) -> 
 def _add_all_compact(
     cards: list[list[int]], totals: list[CompactTable], more: list[CompactTable]
 ) -> list[CompactTable]:
-    return [add_compact(*pair, own) for *pair, own in zip(totals, more, cards, strict=True)]
+    return [add_compact(one, other, own) for one, other, own in zip(totals, more, cards, strict=True)]
 
 
 def _count_families(plan: FamilyPlan, table: Table, weights: np.ndarray | None) -> tuple[np.ndarray]:

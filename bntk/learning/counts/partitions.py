@@ -1,8 +1,8 @@
 """Rows in partitions, in other places than this process's memory: files, a database, the workers of an engine.
 
-Learning is counting, and counts add. So all that a place of rows has to do is to apply a function to each partition, and
-to add the results. There are two such functions for each of the two kinds of passes, and all of them and their arguments
-can be pickled:
+Learning is counting, and counts add. So all that a place of rows has to do is to apply a function to each partition,
+and to add the results. There are two such functions for each of the two kinds of passes, and all of them and their
+arguments can be pickled:
 
 1. *What columns hold:* :func:`~bntk.data.summaries.summarise_partition` and
    :func:`~bntk.data.summaries.add_summaries`; :func:`~bntk.data.found_states.variables_of_summary` gives the states and
@@ -231,13 +231,13 @@ def _typed(column: CodedColumn, variable: Variable) -> CodedColumn:
     if kind not in (int, float, bool):
         return column
     labels = [None if text is None else _value(text, kind, column.decimal) for text in column.labels]
-    return CodedColumn(column.name, labels, column.codes, texts=["" if t is None else t for t in column.labels])
+    return CodedColumn(column.name, labels, column.codes, texts=["" if t is None else str(t) for t in column.labels])
 
 
 def _value(text: Any, kind: type, decimal: str) -> Any:
     """A text as a value of this type, or as it is where it is none."""
     try:
-        return typed_labels("", [text], (), kind, decimal)[0]  # type: ignore[arg-type]
+        return typed_labels("", [text], (), kind, decimal)[0]
     except (DataError, ValueError):
         return text
 
@@ -335,7 +335,10 @@ def add_tables(one: PartitionTables, other: PartitionTables) -> PartitionTables:
         one.n_rows + other.n_rows,
         one.total_weight + other.total_weight,
         [mine + theirs for mine, theirs in zip(one.families, other.families, strict=True)],
-        [add_compact(*pair, cards) for *pair, cards in zip(one.compact, other.compact, one.cards, strict=True)],
+        [
+            add_compact(mine, theirs, own)
+            for mine, theirs, own in zip(one.compact, other.compact, one.cards, strict=True)
+        ],
         [mine + theirs for mine, theirs in zip(one.pairs, other.pairs, strict=True)],
         one.cards,
     )
@@ -678,7 +681,8 @@ def _add_counted(add: Callable[[R, R], R], one: _Counted[R], other: _Counted[R])
 
 def _thinned(one: _Counted[R], other: _Counted[R]) -> NDArray[Any]:
     """A sample of both, with about the same share of the rows of each."""
-    assert one.sample is not None and other.sample is not None
+    assert one.sample is not None
+    assert other.sample is not None
     n_rows, room = one.n_rows, SAMPLE
     mine = round(room * (n_rows - other.n_rows) / max(1, n_rows))
     parts = []

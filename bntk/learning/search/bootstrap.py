@@ -25,10 +25,11 @@ from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import as_table
 from bntk.data.variable import Variable
 from bntk.graph.dag import DAG
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores.base import Score
 from bntk.learning.search.base import Search
+from bntk.learning.search.in_passes import needs_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -227,6 +228,8 @@ def bootstrap_strengths(
     n, seed = _checking.whole_number("n", n, 1, _checking.MOST), _checking.whole_number("seed", seed, least=0)
     _checking.flag("cpdag", cpdag)
     _checking.flag("progress", progress)
+    if isinstance(data, Partitions):
+        raise needs_rows("the bootstrap, which draws rows,", "bntk.learn")
     reading = Reading(numeric, n_bins, identifiers if space is None else None)
     table = as_table(data, variables=variables, require_rows=True, reading=reading)
     resamples: Iterable[NDArray[np.float64]] = (row_weights(table.n_rows, seed, k) for k in range(n))

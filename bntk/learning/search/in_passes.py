@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 def needs_rows(what: str, instead: str) -> ArgumentError:
     """The error for what looks at single rows, which are not in memory."""
     return ArgumentError(
-        f"{what} looks at single rows, which a scan does not keep in memory; what can be learned in passes is {instead}; "
-        "or read the rows into memory (bntk.read_table)"
+        f"{what} looks at single rows, which a scan does not keep in memory; what can be learned in passes is "
+        f"{instead}; or read the rows into memory (bntk.read_table)"
     )
 
 
@@ -71,7 +71,8 @@ class CountedStore(FamilyStore):
     def count(self, families: list[Family], bounds: list[Family]) -> None:
         """Score families, and the bounds of some, in one pass if their tables fit into one batch."""
         wanted = [*dict.fromkeys([*families, *bounds])]
-        sizes, taken, entries = self._sizes(wanted), [], 0
+        sizes, entries = self._sizes(wanted), 0
+        taken: list[Family] = []
         for family, size in zip(wanted, sizes, strict=True):
             entries += min(size, self._n_rows * self._cards[family[0]])
             if taken and entries > BATCH_ENTRIES:
@@ -186,9 +187,9 @@ class StreamedSearch:
 
     def __init__(self, score: DecomposableScore, counter: PartitionCounter, arc_weights: Floats | None = None) -> None:
         self.score, self.counter, self._arc_weights = score, counter, arc_weights
-        self._counted: CountedStore = counter.stores.get(score)
-        if self._counted is None:
-            self._counted = counter.stores.setdefault(score, CountedStore(score, counter))
+        if score not in counter.stores:
+            counter.stores[score] = CountedStore(score, counter)
+        self._counted: CountedStore = counter.stores[score]
         sample = counter.sample
         self._sample: FamilyStore | None = None
         self._factor = 1.0

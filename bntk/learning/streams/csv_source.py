@@ -55,7 +55,7 @@ class CSVFiles(Files):
             names, sep, start, _ = self._header(path)
             self._same_columns(path, [name for name in names if name is not None])
             place = {name: position for position, name in enumerate(columns)}
-            column_of = np.array([place.get(name, -1) for name in names], dtype=np.int64)
+            column_of = np.array([-1 if name is None else place.get(name, -1) for name in names], dtype=np.int64)
             yield from self._blocks(path, list(columns), column_of, sep, start)
 
     def _blocks(self, path: Path, columns: list[str], column_of: np.ndarray, sep: str, start: int) -> Iterator[Batch]:

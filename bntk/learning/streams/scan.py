@@ -169,8 +169,8 @@ def scan(
 
     Every learner that needs only counts takes a scan where it takes a :class:`bntk.Table`, and finds the same: the
     searches for structures by a score that is a sum over families, :func:`bntk.fit`, :func:`bntk.fit_em`, and most
-    classifiers, whose class is then named: ``TAN().fit(bntk.scan("rows/*.parquet"), "kind")``. One pass finds states and
-    cut points, where they are not given; each batch of tables takes one more.
+    classifiers, whose class is then named: ``TAN().fit(bntk.scan("rows/*.parquet"), "kind")``. One pass finds states
+    and cut points, where they are not given; each batch of tables takes one more.
 
     Parameters
     ----------
