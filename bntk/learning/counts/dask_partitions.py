@@ -41,6 +41,8 @@ class DaskPartitions(Partitions):
         The column of the weights of rows.
     variables : sequence of Variable, optional
         Declared states and cut points; they are found in a first pass otherwise.
+    columns : sequence of str, optional
+        The columns, and their order; by default all.
 
     Examples
     --------
@@ -51,7 +53,13 @@ class DaskPartitions(Partitions):
     >>> tan.predict_proba(frame.drop(columns="class")).to_parquet("predicted")   # doctest: +SKIP
     """
 
-    def __init__(self, frame: Any, weights: str | None = None, variables: Sequence[Variable] | None = None) -> None:
+    def __init__(
+        self,
+        frame: Any,
+        weights: str | None = None,
+        variables: Sequence[Variable] | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> None:
         if not is_dask_frame(frame):
             raise _checking.wrong("frame", "a Dask DataFrame", frame, DataError)
         self.frame = frame
@@ -60,8 +68,13 @@ class DaskPartitions(Partitions):
         self._beside: dict[str, Any] = {}
         self._names = tuple(frame.columns.tolist())
         check_column_names(self._names)
-        if weights is not None and weights not in self._names:
-            raise lacking_columns([weights], self._names)
+        wanted = [*([] if weights is None else [weights]), *(columns or ())]
+        lacking = [name for name in wanted if name not in self._names]
+        if lacking:
+            raise lacking_columns(lacking, self._names)
+        if columns is not None:
+            self._names = tuple(dict.fromkeys([*columns, *([] if weights is None else [weights])]))
+            self.frame = frame[list(self._names)]
 
     @classmethod
     def of(cls, frame: Any, weights: Any = None) -> DaskPartitions:

@@ -164,7 +164,7 @@ def scan(
     sep: str | None = None,
     missing: Iterable[str] = ("",),
     decimal: str = ".",
-) -> Scan | DaskPartitions:
+) -> Scan:
     """Rows that stay where they are and are read in passes, for data that do not fit into memory.
 
     Every learner that needs only counts takes a scan where it takes a :class:`bntk.Table`, and finds the same: the
@@ -212,9 +212,9 @@ def scan(
         check_column_names(chosen)
     if weights is not None:
         _checking.text("weights", weights, "the name of a column")
-    if is_dask_frame(source):
-        return DaskPartitions(source if chosen is None else source[chosen], weights, variables)
     given = None if variables is None else checked_variables(variables)
+    if is_dask_frame(source):
+        return DaskPartitions(source, weights, given, chosen)  # type: ignore[return-value]
     if given is not None and chosen is None:
         chosen = list(names_of(given))
     return Scan(_source_of(source, sep, texts, decimal), weights, given, chosen)
