@@ -162,7 +162,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
         if reset:
             raise needs_rows(type(self).__name__, "NaiveBayes, TAN, KDB or AODE, and of several classes MDBNC or AMODE")
         raise ArgumentError(
-            "predictions and partial_fit look at single rows, which a scan does not keep in memory: give them batch by batch"
+            "predictions and partial_fit look at single rows, which a scan does not keep in memory: give them batch by "
+            "batch"
         )
 
     def _repr_html_inner(self) -> str:

@@ -353,7 +353,7 @@ def _summarise(
         return _summarise_texts(column, weights, classes)
     if weights is None and is_arrow(column) and (quick := _summarise_arrow(name, column, classes, as_labels)):
         return quick
-    numbers = None if as_labels or isinstance(column, CodedColumn) else _typed_numbers(column)
+    numbers = None if as_labels or isinstance(column, CodedColumn) else _typed_numbers(name, column)
     if numbers is None:
         return _summarise_labels(code_column(name, column), weights)
     found = _summarise_numbers(name, *numbers, weights, classes)
@@ -497,9 +497,9 @@ def _class_codes(column: Any, name: str) -> tuple[NDArray[np.int64], list[State]
 # -------------------------------------------------------------------- numbers
 
 
-def _typed_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] | None:
+def _typed_numbers(name: str, column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] | None:
     """The numbers of a column, int64 where its type is of whole ones, and where they are missing; None for labels."""
-    whole = _whole_numbers(column)
+    whole = _whole_numbers(name, column)
     if whole is not None:
         return whole
     numbers = numbers_of(column)
@@ -509,7 +509,7 @@ def _typed_numbers(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]
     return numbers, missing if missing.any() else None
 
 
-def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None] | None:
+def _whole_numbers(name: str, column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None] | None:
     if isinstance(column, Texts):
         return None
     library = type(column).__module__.partition(".")[0]
@@ -539,7 +539,10 @@ def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | 
             values = column.to_numpy(dtype=np.uint64 if kind == "u" else np.int64, na_value=0)
             missing = absent if absent.any() else None
     if values.dtype == np.uint64 and len(values) and values.max() > np.iinfo(np.int64).max:
-        return None  # as floats
+        raise DataError(
+            f"column {name!r} holds whole numbers beyond 2**63, such as {values.max()}, which are not told apart in "
+            "passes: subtract a number from all of them, or give them as text"
+        )
     return values.astype(np.int64, copy=False), missing
 
 

@@ -266,6 +266,8 @@ def _select(counter: Counter, names: tuple[str, ...]) -> Counter:
     absent = [name for name in names if name not in counter.names]
     if absent:
         raise DataError(f"the space has the nodes {absent}, which the data have not: {list(counter.names)}")
+    if type(counter).select is Counter.select:
+        raise DataError(f"the space and the counter differ in their variables: {list(names)}, {list(counter.names)}")
     return counter.select(names)
 
 
