@@ -286,10 +286,9 @@ def model(plan: Plan) -> Section:
     half = n_results(two["partitions"]) * tables / 2
     compare("bytes between two workers of Dask in a pass", half, two["moved"], _whole)
     section.remarks.append(
-        "Bytes read are those of the columns and of the footers of files, which a scan and a pass open. Two workers are "
-        "predicted to take "
-        "half the time of one. Of the results of partitions that are placed at random, half have to move to be added; "
-        "where neighbours lie together, fewer do."
+        "Bytes read are those of the columns and of the footers of files, which a scan and a pass open. Two workers "
+        "are predicted to take half the time of one. Of the results of partitions that are placed at random, half "
+        "have to move to be added; where neighbours lie together, fewer do."
     )
     return section
 
