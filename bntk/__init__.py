@@ -33,6 +33,7 @@ _LAZY = {
     "compare_structures": "bntk.inference.comparison:compare_structures",
     "bootstrap_strengths": "bntk.learning.search.bootstrap:bootstrap_strengths",
     "load": "bntk.io:load",
+    "scan": "bntk.learning.streams:scan",
     "n_threads": "bntk._threads:n_threads",
     "set_threads": "bntk._threads:set_threads",
     "datasets": "bntk.datasets",
@@ -120,6 +121,7 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk.learning.space import Link as Link
     from bntk.learning.space import Space as Space
     from bntk.learning.space import named as spaces  # noqa: F401
+    from bntk.learning.streams import scan as scan
     from bntk.learning.structural_em import structural_em as structural_em
     from bntk.network import BayesianNetwork as BayesianNetwork
     from bntk.noisy import NoisyMax as NoisyMax

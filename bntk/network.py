@@ -299,7 +299,7 @@ class BayesianNetwork:
         Parameters
         ----------
         data : Table, data frame, mapping of columns
-            One case per row.
+            One case per row. A Dask DataFrame is not computed: the result is one, too, with the same partitions.
         targets : str or sequence of str
             The variables whose posteriors are computed.
         engine : {"exact", "auto", "loopy", "weighting", "gibbs"}

@@ -17,6 +17,7 @@ import bntk
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 from bntk._kernels import CompilationCounter, cache_folder, compiling_all, tell_nothing
 from bntk._progress import progress_bar
+from bntk.data.numbers import Reading
 from bntk.errors import BntkError
 from bntk.learning.counts.compact import number_configurations
 
@@ -71,6 +72,7 @@ def _of_networks() -> Iterator[Callable[[], Any]]:
         yield partial(asia.impute, holes, how)
         yield partial(large.impute, bntk.datasets.with_missing(large.sample(20), 0.5), how)
     yield _read_rows
+    yield _scan_rows
     yield lambda: bntk.fit(asia.dag, holes)
     yield lambda: bntk.fit(asia.dag, holes, weights=np.ones(200))
     yield lambda: bntk.fit(asia.dag, holes, missing="em", prior=1.0)
@@ -83,6 +85,22 @@ def _read_rows() -> None:
         path = Path(folder) / "rows.csv"
         path.write_text("a,b\n" + "x,1\ny,2\n" * 50)
         bntk.read_table(path)
+
+
+def _scan_rows() -> None:
+    """Learn from rows that are read in passes."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return
+    text, wide = pa.array(["x", "y", None] * 50).dictionary_encode(), pa.array(range(150))
+    for number in (pa.int8(), pa.int16(), pa.int32(), pa.int64()):
+        batch = pa.table(
+            {"a": text, "b": pa.array([1, 2, 3] * 50, type=number), "c": pa.array([1.5, 2.5] * 75), "d": wide}
+        )
+        rows = bntk.scan(lambda batch=batch: iter([batch]))
+        rows.counter(Reading("frequency")).pairs()
+        bntk.SelectiveKDB(1).fit(rows, "b")
 
 
 def _large_network() -> bntk.BayesianNetwork:

@@ -67,6 +67,7 @@ def _data(folder: Path) -> Iterator[Door]:
     yield door(
         "read_table", bntk.read_table, None, path=path, missing=["", "?"], columns=["rain", "wet"], types={"rain": str}
     )
+    yield door("scan", bntk.scan, None, source=path, columns=["rain", "wet"], missing=["", "?"], variables=None)
     arff = folder / "rows.arff"
     arff.write_text("@relation r\n@attribute a {x,y}\n@attribute b {0,1}\n@data\nx,1\ny,0\n")
     yield door("read_multilabel", bntk.read_multilabel, None, arff=arff, n_labels=1)

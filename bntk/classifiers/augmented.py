@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier
@@ -56,6 +57,7 @@ class TAN(StepwiseClassifier):
     """
 
     name = "tan"
+    _in_passes: ClassVar[bool | str] = True
     both_directions: bool = False
     root: str | None = None
 
@@ -99,6 +101,7 @@ class FAN(NetworkClassifier):
 
     name = "fan"
     prior: Prior | str | float = 0.5
+    _in_passes: ClassVar[bool | str] = True
     criterion: str | Score = "bic"
     search: str | Search = "auto"
 
@@ -128,6 +131,7 @@ class BAN(NetworkClassifier):
     """
 
     name = "ban"
+    _in_passes: ClassVar[bool | str] = True
     criterion: str | Score = "bdeu"
     search: str | Search = "auto"
     max_parents: int | None = 3

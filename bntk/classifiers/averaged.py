@@ -424,6 +424,7 @@ class AODE(AveragedClassifier):
     """
 
     name = "aode"
+    _in_passes: ClassVar[bool | str] = True
     _n_superparents: ClassVar[int] = 1
 
     def member(self, superparent: str) -> BayesianNetwork:  # type: ignore[override]
@@ -471,6 +472,7 @@ class A2DE(AveragedClassifier):
     """
 
     name = "a2de"
+    _in_passes: ClassVar[bool | str] = "AODE"
     _n_superparents: ClassVar[int] = 2
 
     def member(self, one: str, other: str) -> BayesianNetwork:  # type: ignore[override]

@@ -32,12 +32,14 @@ from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multi
 from bntk.classifiers.features import ClassColumn, Features, Rows
 from bntk.classifiers.interpolation import average, interpolated
 from bntk.classifiers.parameters import check_parameters
+from bntk.classifiers.partitions import also_lazily
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unlabelled import UnlabelledRows, refuse_parents
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.coding import declared_order
 from bntk.data.columns import code_column
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import SMOOTH, averaged_ways
 from bntk.data.table import Table, Unseen, code_dtype
 from bntk.data.variable import State, Variable, format_states, is_missing, names_of
@@ -45,7 +47,7 @@ from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import ArgumentError, DataError
 from bntk.graph.dag import DAG
 from bntk.inference.rows import log_joint_rows
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import DaskPartitions, Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit, updated
 from bntk.learning.priors import Backoff, Dirichlet, Prior, as_prior
@@ -180,6 +182,13 @@ class RowReader(ClassifierMixin, BaseEstimator):
             refuse_unsaved(vars(self))
         if reset:
             check_parameters(self)
+        if is_dask_frame(X):
+            raise DataError(
+                f"{type(self).__name__} takes rows in memory here, not a Dask DataFrame: give it X.compute(), or one "
+                "partition after the other"
+            )
+        if isinstance(X, Partitions):
+            self._refuse_scan(reset)
         if isinstance(X, (Table, Mapping)) and not issparse(X):  # one sparse format is a mapping
             names = list(X.names if isinstance(X, Table) else X)
             if reset:
@@ -194,6 +203,17 @@ class RowReader(ClassifierMixin, BaseEstimator):
             return X
         X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
         return _numbers_where_possible(X)
+
+    def _refuse_scan(self, reset: bool) -> None:
+        """Refuse rows that are read in passes."""
+        from bntk.learning.search.in_passes import needs_rows
+
+        if reset:
+            raise needs_rows(type(self).__name__, "NaiveBayes, TAN, KDB or AODE, and of several classes MDBNC or AMODE")
+        raise ArgumentError(
+            "predictions and partial_fit look at single rows, which a scan does not keep in memory: give them batch by "
+            "batch"
+        )
 
     def _repr_html_inner(self) -> str:
         """What scikit-learn shows in a notebook, and below it the network of a fitted classifier."""
@@ -332,6 +352,8 @@ class BayesClassifier(RowReader):
     }
     #: Whether it learns from rows without a label.
     _takes_unlabelled: ClassVar[bool] = False
+    #: Whether counts are all that it learns from, so that rows may be read in passes; else what to take then.
+    _in_passes: ClassVar[bool | str] = "NaiveBayes, TAN, KDB or AODE"
     #: What ``numeric="auto"`` does with numbers that are not states.
     _cutting: ClassVar[str] = SMOOTH
 
@@ -358,8 +380,11 @@ class BayesClassifier(RowReader):
         Parameters
         ----------
         X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
-            Missing values are allowed, see ``missing``.
+            Missing values are allowed, see ``missing``. Rows that do not fit into memory are given by
+            :func:`bntk.scan`, features and class together, or as a Dask DataFrame.
         y : array_like of shape (n_rows,)
+            For a scan, the name of the column of classes; for a Dask DataFrame this, or a Dask Series with the same
+            partitions.
             Labels of any type. The order that ordered categories declare is kept, see ``class_order_``. A network
             classifier takes rows whose label is missing (None, NaN, a null), too: its structure is found on the
             labelled rows, and its parameters are estimated by EM from all rows. Others refuse them. None if it has
@@ -367,9 +392,15 @@ class BayesClassifier(RowReader):
         sample_weight : array_like of shape (n_rows,), optional
             One non-negative number per row: how often it counts. A row of weight 0 is as good as not there, and one of
             weight 2 is the row twice. Weights that sum to less than the number of rows (with a positive weight) are
-            scaled up to it.
+            scaled up to it. For a Dask DataFrame, the name of a column or a Dask Series.
         """
         with using_threads(self.n_jobs):
+            if is_dask_frame(X):
+                (X, y), sample_weight = DaskPartitions.of_classes(X, y, sample_weight), None
+            if isinstance(X, Partitions):
+                from bntk.classifiers.streamed import fit_one
+
+                return fit_one(self, X, y, sample_weight)
             return self._fit_each(X, y, sample_weight, None)
 
     @says_what_to_do("take fewer columns or join rare states; NaiveBayes takes the least memory")
@@ -590,6 +621,7 @@ class BayesClassifier(RowReader):
 
     # ---------------------------------------------------------------- predicting
 
+    @also_lazily
     def log_joint(self, X: Any) -> Floats:
         """The log of the joint probability of each class and the observed features of a row, shape (n_rows, n_classes).
 
@@ -625,6 +657,7 @@ class BayesClassifier(RowReader):
             return np.asarray(self._log_scores(rows.table) + densities)
         return interpolated(self._log_scores, rows, densities)
 
+    @also_lazily
     @says_what_to_do("predict fewer rows at a time")
     def predict_log_proba(self, X: Any) -> Floats:
         """The log of the probability of each class in each row, shape (n_rows, n_classes)."""
@@ -638,13 +671,17 @@ class BayesClassifier(RowReader):
         scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
         return scores
 
+    @also_lazily
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class in each row, shape (n_rows, n_classes), in the order of ``classes_``.
 
-        Missing values are summed out exactly; a row that is impossible in every class gets equal probabilities.
+        Missing values are summed out exactly; a row that is impossible in every class gets equal probabilities. All
+        methods that predict give for a Dask DataFrame a lazy one with its index and partitions, whose columns are the
+        classes; ``predict`` gives a Series.
         """
         return np.exp(self.predict_log_proba(X))
 
+    @also_lazily
     def predict(self, X: Any, costs: ArrayLike | Mapping[Any, Mapping[Any, float]] | None = None) -> NDArray[Any]:
         """The most probable class of each row, or the one with the least expected cost.
 
@@ -817,14 +854,13 @@ class NetworkClassifier(BayesClassifier):
         varied = [v.name for v in features if v.n_states > 1]
         if len(varied) == len(features) or not varied:
             return self._find_structure(counter)
-        rows = TableCounter(counter.table.select([*varied, target.name]), counter.weights)
-        found = self._find_structure(rows)
+        found = self._find_structure(counter.select([*varied, target.name]))
         return replace(found, dag=DAG(counter.names, found.dag.arcs))
 
     def _learn(self, counter: TableCounter) -> None:
         self.search_ = self._structure(counter)
         # EM is only for what it can change.
-        missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
+        missing = "em" if self.missing == "em" and counter.incomplete else "available"
         with raising_interrupts(self.search_.interrupted):  # a second one always raises
             network = fit(self.search_.dag, counter, self._prior, missing=missing)
         self._hold(network)

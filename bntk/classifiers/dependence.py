@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.stepwise import StepwiseClassifier
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import PartitionCounter, TableCounter
 from bntk.learning.priors import Prior
 from bntk.learning.scores import LOO, LogLikelihood, Score
 from bntk.learning.search import GreedyAdditions, KDependence, Search, SearchResult
@@ -46,6 +46,7 @@ class KDB(StepwiseClassifier):
     """
 
     name = "kdb"
+    _in_passes: ClassVar[bool | str] = True
     k: int = field(default=2, kw_only=False)
     search: str | Search = "sahami"
 
@@ -102,6 +103,7 @@ class SelectiveKDB(NetworkClassifier):
 
     name = "skdb"
     prior: Prior | str | float = 0.5
+    _in_passes: ClassVar[bool | str] = True
     max_k: int = field(default=5, kw_only=False)
     loss: str = "rmse"
 
@@ -114,7 +116,11 @@ class SelectiveKDB(NetworkClassifier):
         *features, target = counter.names
         score = LOO(target, alpha=self._alpha)
         search = SelectiveKDependence(self.max_k, self.loss)
-        found = search.run(score.evaluator(counter), self._space(tuple(features), target))
+        space = self._space(tuple(features), target)
+        if isinstance(counter, PartitionCounter):
+            found = search.run_in_passes(counter, space, self._alpha)
+        else:
+            found = search.run(score.evaluator(counter), space)
         self.k_ = max((len(row) - 1 for row in found.dag.parent_indices if row), default=0)
         return found
 
@@ -158,6 +164,7 @@ class SPODE(NetworkClassifier):
 
     name = "spode"
     prior: Prior | str | float = 1.0
+    _in_passes: ClassVar[bool | str] = True
     superparent: str | None = None
     criterion: str | Score = "loo"
     search = "star"  # there is no other

@@ -113,6 +113,7 @@ class EnsembleKDB(BayesClassifier):
     """
 
     name = "ekdb"
+    _in_passes: ClassVar[bool | str] = "SelectiveKDB"
     prior: Prior | str | float = "backoff"
     n_members: int = field(default=50, kw_only=False)
     candidates: int = 3

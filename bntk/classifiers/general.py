@@ -80,6 +80,7 @@ class BayesNetClassifier(NetworkClassifier):
     """
 
     name = "dag"
+    _in_passes: ClassVar[bool | str] = "BAN, or a network by bntk.learn"
     space: Callable[[tuple[str, ...], str], Space] | Space | None = None
     criterion: str | Score = "bdeu"
     search: str | Search = "auto"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,7 @@ class NaiveBayes(NetworkClassifier):
     """
 
     name = "nb"
+    _in_passes: ClassVar[bool | str] = True
     prior: Prior | str | float = 0.5
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:

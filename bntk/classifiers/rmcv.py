@@ -110,6 +110,7 @@ class RMCV(NetworkClassifier):
     """
 
     name = "rmcv"
+    _in_passes: ClassVar[bool | str] = "TAN"
     prior: Prior | str | float = 1.0
     criterion: str | Score = "im"
     alpha: float | str = 1

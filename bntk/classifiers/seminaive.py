@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from bntk.classifiers.stepwise import StepwiseClassifier
 from bntk.learning.counts import TableCounter
@@ -53,6 +54,7 @@ class SemiNaiveBayes(StepwiseClassifier):
 
     name = "semi"
     prior: Prior | str | float = 0.5
+    _in_passes: ClassVar[bool | str] = "TAN"
     search: str | Search = "fssj"
     max_parents: int | None = None
 

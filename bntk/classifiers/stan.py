@@ -59,6 +59,7 @@ class STAN(NetworkClassifier):
     """
 
     name = "stan"
+    _in_passes: ClassVar[bool | str] = True
     criterion: str | Score = "loo"
     forest: bool = False
     root: str | None = None

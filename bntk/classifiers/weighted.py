@@ -124,6 +124,7 @@ class MANB(_DiscreteNaiveBayes):
 
     name = "manb"
     prior: Prior | str | float = 1.0
+    _in_passes: ClassVar[bool | str] = "NaiveBayes"
     arc_prior: float | Mapping[str, float] | ArrayLike = 0.5
 
     _state: ClassVar[dict[str, Any]] = {"arc_posteriors_": Any}  # a Series
@@ -226,6 +227,7 @@ class AWNB(NetworkClassifier):
     """
 
     name = "awnb"
+    _in_passes: ClassVar[bool | str] = "NaiveBayes"
     estimator: NetworkClassifier | None = field(default=None, kw_only=False)
     prior: Prior | str | float = 0.25
     n_trees: int = 10
@@ -392,6 +394,7 @@ class WANBIA(_DiscreteNaiveBayes):
     """
 
     name = "wanbia"
+    _in_passes: ClassVar[bool | str] = "NaiveBayes"
     bounds: tuple[float, float] | None = (0.0, 1.0)
     regularization: float = 0.0
 

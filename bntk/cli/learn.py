@@ -36,6 +36,7 @@ from bntk.cli.options import (
 )
 from bntk.cli.output import check_can_be_written, emit, facts, note, shows_progress
 from bntk.cli.rows import read_data, reading
+from bntk.cli.streamed import StreamedTraining, files_of_rows, is_large, passes_of, streamed_rows
 from bntk.errors import DataError, InterruptedWarning
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ DEFAULT_SCORE = "bdeu"
 
 
 def _add_options(parser: ArgumentParser) -> None:
-    add_data(parser)
+    add_data(parser, several=True)
     add_target(parser)
     add_target_cuts(parser)
     group = add_model_options(parser)
@@ -64,6 +65,9 @@ def _add_options(parser: ArgumentParser) -> None:
 
 
 def _run(options: Namespace) -> None:
+    options.files = files_of_rows(options.data)
+    options.data = options.data[0] if len(options.data) == 1 else f"{options.data[0]} and others"
+    options.streams = options.stream or is_large(options.files)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InterruptedWarning)  # said here, with what becomes of the result
         if options.target:
@@ -78,7 +82,7 @@ def _run(options: Namespace) -> None:
 
 
 def _learn_classifier(options: Namespace) -> None:
-    training = Training(read_data(options), options.target, options)
+    training = StreamedTraining(options) if options.streams else Training(read_data(options), options.target, options)
     spec = options.model or ModelSpec(DEFAULT_MULTI if training.several else DEFAULT)
     [classifier] = classifiers([spec], options, training)
     started = time.perf_counter()
@@ -90,6 +94,7 @@ def _learn_classifier(options: Namespace) -> None:
     document = {
         **describe(classifier),
         "rows": len(training.X),
+        **passes_of(training.X),
         "score": None if found is None else found.score,
         "search": None if found is None else found.search,
         "interrupted": bool(getattr(found, "interrupted", False)),
@@ -110,11 +115,8 @@ def _learn_network(options: Namespace) -> None:
         raise UsageError(f"{spec.name} is a classifier: say --target COLUMN; without one: {', '.join(SHAPES)}")
     if spec.options or options.base:
         raise UsageError("options of a model (name:option=value, --base) are for classifiers, with --target")
-    data = read_data(options)
-    rows = data.table(reading=reading(options))
-    if options.missing == "drop":
-        rows = complete_rows(rows, data.source)
-    space = _space(spec.name, rows, options)
+    rows = _rows(options)
+    space = _space(spec.name, rows.names, options)
     started = time.perf_counter()
     network = _searched(rows, space, options)
     seconds = time.perf_counter() - started
@@ -122,6 +124,7 @@ def _learn_network(options: Namespace) -> None:
     document = {
         "kind": "network",
         "rows": rows.n_rows,
+        **(passes_of(rows.source) if options.streams else {}),
         "variables": list(network.names),
         "arcs": [list(pair) for pair in network.dag.arcs],
         "structure": str(network.dag),
@@ -134,12 +137,25 @@ def _learn_network(options: Namespace) -> None:
     emit(options, document, lambda: _network_text(document))
 
 
+def _rows(options: Namespace) -> Any:
+    """The rows to learn a network from: a table, or a counter of those that are read in passes."""
+    if options.streams:
+        if options.missing not in (None, "available"):
+            raise UsageError(f"--missing {options.missing} looks at single rows, which are not kept: take available")
+        with showing_progress(shows_progress(options)):
+            return streamed_rows(options).counter(reading(options))
+    data = read_data(options)
+    rows = data.table(reading=reading(options))
+    return complete_rows(rows, data.source) if options.missing == "drop" else rows
+
+
 def _network_text(document: dict[str, Any]) -> str:
     score, best = document["score"], " (no structure scores higher)" if document["exact"] else ""
     return facts(
         [
             ("variables", len(document["variables"])),
             ("rows", document["rows"]),
+            ("passes", document.get("passes")),
             ("arcs", len(document["arcs"])),
             ("parameters", document["parameters"]),
             (document["score_name"], None if score is None else f"{score:,.4f}{best}"),
@@ -166,7 +182,7 @@ def _report(network: BayesianNetwork, options: Namespace) -> dict[str, Any]:
     return {"score_name": options.score.name if options.score else DEFAULT_SCORE, **ways}
 
 
-def _searched(rows: Table, space: Space, options: Namespace) -> BayesianNetwork:
+def _searched(rows: Any, space: Space, options: Namespace) -> BayesianNetwork:
     score = made(options.score) or DEFAULT_SCORE
     search, prior = options.search or "auto", made(options.prior)
     shown = shows_progress(options)
@@ -187,15 +203,15 @@ def complete_rows(rows: Table, source: str) -> Table:
     return complete
 
 
-def _space(shape: str, rows: Table, options: Namespace) -> Space:
+def _space(shape: str, columns: tuple[str, ...], options: Namespace) -> Space:
     rules = {name: value for name in ("required", "forbidden", "tiers") if (value := getattr(options, name))}
     check_names(
-        [name for rule in rules.values() for of in rule for name in of], rows.names, f"{options.data} has no column"
+        [name for rule in rules.values() for of in rule for name in of], columns, f"{options.data} has no column"
     )
     if options.max_parents is not None:
         rules["max_parents"] = options.max_parents
-    groups = () if shape == "dag" else (bntk.Group(rows.names, shape),)
-    return bntk.Space(rows.names, groups=groups, **rules)
+    groups = () if shape == "dag" else (bntk.Group(columns, shape),)
+    return bntk.Space(columns, groups=groups, **rules)
 
 
 # ---- both ----------------------------------------------------------------------------------------------------------
@@ -214,9 +230,11 @@ def _tell_of_interrupt(document: dict[str, Any]) -> None:
 
 COMMAND = Command(
     "learn",
-    "DATA",
+    "DATA [DATA ...]",
     "Learn from rows: with --target a classifier, in one file that bntk predict takes; without, the structure and the "
-    "tables of a network.\n\nCtrl-C ends a search; the best structure so far is kept and saved.\n\n"
+    "tables of a network.\n\nCtrl-C ends a search; the best structure so far is kept and saved. Rows that "
+    "would take much of the memory are read in passes, batch by batch, also from several files, a folder or a quoted "
+    "pattern.\n\n"
     f"Models without a target: {', '.join(SHAPES)}.\n\n" + model_help(),
     (
         Example(
@@ -232,6 +250,9 @@ COMMAND = Command(
         Example(
             "numbers cut into intervals, missing values by EM",
             "bntk learn measured.csv --numeric frequency --missing em",
+        ),
+        Example(
+            "many files, which need not fit into memory", "bntk learn 'asia*.csv' --stream --target dysp -o dysp.json"
         ),
         Example("two classes at once", "bntk learn asia.csv --target lung,bronc --model mdbnc -o both.json"),
     ),

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from bntk.cli.streamed import StreamedTraining
+
 #: With more different numbers a target looks like a measurement.
 MANY_CLASSES = 20
 
@@ -100,7 +102,7 @@ def _refuse_numbers_as_classes(data: Data, name: str) -> None:
 # ---- making classifiers ----------------------------------------------------------------------------------------------
 
 
-def classifiers(specs: Sequence[ModelSpec], options: Namespace, training: Training) -> list[Any]:
+def classifiers(specs: Sequence[ModelSpec], options: Namespace, training: Training | StreamedTraining) -> list[Any]:
     """An estimator for each name. Every shared option must be one of at least one model."""
     given = {parameter: getattr(options, option) for option, parameter in SHARED.items()}
     shared = {parameter: made(value) for parameter, value in given.items() if value is not None}
@@ -115,7 +117,12 @@ def classifiers(specs: Sequence[ModelSpec], options: Namespace, training: Traini
 
 
 def _classifier(
-    spec: ModelSpec, shared: dict[str, Any], constraints: dict[str, Any], seed: int, training: Training, used: set[str]
+    spec: ModelSpec,
+    shared: dict[str, Any],
+    constraints: dict[str, Any],
+    seed: int,
+    training: Training | StreamedTraining,
+    used: set[str],
 ) -> Any:
     kind = _kind(spec, MULTI_CLASSIFIERS if training.several else CLASSIFIERS)
     known = set(kind().get_params(deep=False))

@@ -101,12 +101,19 @@ def add_network(parser: ArgumentParser, name: str = "network") -> None:
     )
 
 
-def add_data(parser: ArgumentParser) -> None:
-    """A file of rows, and options of reading it."""
+def add_data(parser: ArgumentParser, *, several: bool = False) -> None:
+    """A file of rows, or several, and options of reading them."""
     parser.add_argument(
-        "data", metavar="DATA", help="rows with a header: .csv .tsv .txt .arff .parquet, also .gz; - is standard input"
-    )
+        "data", metavar="DATA", **({"nargs": "+"} if several else {}),  # type: ignore[arg-type]
+        help="rows with a header: .csv .tsv .txt .arff .parquet, also .gz; - is standard input"
+        + ("; several files, a folder or a quoted pattern" if several else ""),
+    )  # fmt: skip
     add_data_options(parser)
+    if several:
+        parser.add_argument(
+            "--stream", action="store_true",
+            help="read the rows in passes, batch by batch (default: where they would take much of the memory)",
+        )  # fmt: skip
 
 
 def add_data_options(parser: ArgumentParser) -> None:

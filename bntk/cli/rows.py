@@ -16,6 +16,7 @@ from bntk.cli.command import UsageError
 from bntk.cli.inputs import DATA_SUFFIXES, check_names, spreadsheet_advice
 from bntk.cli.output import note, shortened, suffix_of
 from bntk.data.coding import CodedColumn
+from bntk.data.label_types import typed_labels
 from bntk.data.readers import read_columns
 from bntk.data.table import Table
 from bntk.data.variable import is_missing, natural_order
@@ -108,7 +109,7 @@ class Data:
 
 def read_data(options: Namespace) -> Data:
     """The file of rows that the options name."""
-    source, columns = "standard input" if options.data == "-" else options.data, _read(options)
+    source, columns = "standard input" if options.data == "-" else options.data, _read_all(options)
     data = Data(source, {column.name: column for column in columns})
     data.require(options.ignore)
     data = Data(source, {name: column for name, column in data.columns.items() if name not in options.ignore})
@@ -119,8 +120,41 @@ def read_data(options: Namespace) -> Data:
     return data
 
 
-def _read(options: Namespace) -> list[CodedColumn]:
-    source = options.data
+def _read_all(options: Namespace) -> list[CodedColumn]:
+    """The columns of the file, or of several files one below the other."""
+    files = getattr(options, "files", None) or [options.data]
+    parts = [_read(options, str(file)) for file in files]
+    if len(parts) == 1:
+        return parts[0]
+    names = [column.name for column in parts[0]]
+    for file, part in zip(files, parts, strict=True):
+        check_names(names, [column.name for column in part], f"{file} has no column")
+    by_name = [{column.name: column for column in part} for part in parts]
+    return [_below([part[name] for part in by_name]) for name in names]
+
+
+def _below(parts: Sequence[CodedColumn]) -> CodedColumn:
+    """One column below the other; columns of text files have the type that all their labels fit."""
+    first = parts[0]
+    kinds = {type(label) for part in parts for label in part.labels if not is_missing(label)}
+    as_text = len(kinds) > 1 and all(part.texts is not None for part in parts)
+    place: dict[Any, int] = {}
+    codes = []
+    for part in parts:
+        labels: Sequence[Any] = part.labels
+        if as_text:
+            labels = [None if is_missing(v) else text for v, text in zip(part.labels, part.texts or ())]
+        at = [len(place) if is_missing(v) else place.setdefault(v, len(place)) for v in labels]
+        missing = [is_missing(v) for v in labels]
+        lookup = np.array([-1 if gone else k for gone, k in zip(missing, at)] + [-1], dtype=np.int64)
+        codes.append(np.take(lookup, part.codes.astype(np.int64), mode="wrap"))
+    found: list[Any] = [*place]
+    if as_text:
+        found = typed_labels(first.name, found, ())
+    return CodedColumn(first.name, found, np.concatenate(codes), first.declared, first.ordered)
+
+
+def _read(options: Namespace, source: str) -> list[CodedColumn]:
     settings: dict[str, Any] = {"missing": ("", *options.na)}
     if options.sep is not None:
         settings["sep"] = {"\\t": "\t", "tab": "\t"}.get(options.sep, options.sep)

@@ -221,6 +221,8 @@ def look_up(lookup: np.ndarray, missing: int, codes: np.ndarray) -> np.ndarray:
     dtype = np.min_scalar_type(missing)
     if codes.dtype.kind == "u" and codes.itemsize >= dtype.itemsize and np.array_equal(lookup, np.arange(len(lookup))):
         return codes
+    if codes.dtype.kind == "i" and len(lookup) == missing and np.array_equal(lookup, np.arange(missing)):
+        return _as_they_are(codes, missing)
     table = np.append(lookup, missing).astype(dtype)  # -1 finds the last entry
     return np.take(table, codes, mode="wrap")
 
@@ -324,9 +326,14 @@ def left_out(
     reasons |= {
         column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop", weights))
     }
+    tell_left_out(reasons)
+    return list(reasons)
+
+
+def tell_left_out(reasons: Mapping[str, str]) -> None:
+    """One warning that names the columns that are left out, and why."""
     if reasons:
         warn(lambda names: _left_out_text({name: reasons[name] for name in names}), ColumnWarning, reasons)
-    return list(reasons)
 
 
 def _left_out_text(reasons: Mapping[str, str]) -> str:
@@ -347,18 +354,28 @@ def _reason(column: CodedColumn, drop: bool, weights: np.ndarray | None) -> str 
         return EMPTY
     if not drop or all(isinstance(label, (int, float, np.number)) for label in labels):
         return None  # numbers and truth values
-    if all(map(_is_instant, labels)):
-        return f"holds dates or times, {len(labels):,} different ones"
+    if all(map(is_instant, labels)):
+        return of_instants(len(labels))
     if len(labels) <= FEWEST_ROWS / 2:
         return None
     n_states = sum(not is_missing(column.labels[code]) for code in codes_in_use(column, seen=True))
-    known = _n_known(column, weights)
+    return of_rows(n_states, _n_known(column, weights))
+
+
+def of_instants(n_labels: int) -> str:
+    """Why a column of dates and times is left out."""
+    return f"holds dates or times, {n_labels:,} different ones"
+
+
+def of_rows(n_states: int, known: float, about: str = "") -> str | None:
+    """Why a column with so many states in so many rows with a value is left out; None if it is not."""
     if known >= FEWEST_ROWS and n_states > known / 2:
-        return f"identifies rows: {n_states:,} states in {round(known):,} rows"
+        return f"identifies rows: {about}{n_states:,} states in {round(known):,} rows"
     return None
 
 
-def _is_instant(state: Any) -> bool:
+def is_instant(state: Any) -> bool:
+    """Whether a label is a date or a time."""
     if isinstance(state, str):
         return _INSTANT.fullmatch(state.strip()) is not None
     return hasattr(state, "isoformat") or isinstance(state, np.datetime64)

@@ -26,6 +26,12 @@ class Objects(NamedTuple):
     missing: Any
 
 
+class Texts(NamedTuple):
+    """A column of Arrow whose dictionary only abbreviates texts: it declares no states."""
+
+    column: Any
+
+
 def frame_columns(frame: Any, wanted: Sequence[str] | None = None) -> Iterator[CodedColumn]:
     """The columns of a data frame, coded, in the order of ``wanted`` when given."""
     return _coded(columns_of_frame(frame), wanted)
@@ -73,6 +79,8 @@ def check_same_length(first: Sequence[tuple[str, Any]], others: Sequence[tuple[s
 
 def n_rows_of(column: Any) -> int:
     """The number of rows of a column."""
+    if isinstance(column, Texts):
+        return len(column.column)
     return len(column.codes if isinstance(column, CodedColumn) else column)
 
 
@@ -103,6 +111,7 @@ def columns_of_frame(frame: Any) -> list[tuple[str, Any]]:
         return [(series.name, series) for series in frame.get_columns()]
     if dependencies.is_pyarrow_table(frame):
         return list(zip(map(str, frame.column_names), frame.columns, strict=True))
+    refuse_rows_elsewhere(frame)
     try:
         known = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -114,10 +123,22 @@ def columns_of_frame(frame: Any) -> list[tuple[str, Any]]:
     return columns_of_frame(known.to_pandas())
 
 
+def refuse_rows_elsewhere(data: Any) -> None:
+    """Refuse rows that are read in passes, where they are needed in memory."""
+    if hasattr(data, "summary") and hasattr(data, "reduce") and hasattr(data, "counter"):
+        raise DataError(
+            f"this looks at single rows, and a {type(data).__name__} does not keep them in memory; what can be learned "
+            "in passes is bntk.learn, bntk.fit, bntk.fit_em, and classifiers such as NaiveBayes, TAN, KDB and AODE; or "
+            "read the rows batch by batch, or into memory (bntk.read_table)"
+        )
+
+
 def code_column(name: str, column: Any) -> CodedColumn:
     """One column of any kind, coded."""
     if isinstance(column, CodedColumn):
         return column
+    if isinstance(column, Texts):
+        return code_arrow(name, column.column, declared=False)
     if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "iu":
         return CodedColumn(name, *code_integers(np.ascontiguousarray(column)), source=column.dtype)
     library = _library(column)
@@ -133,6 +154,8 @@ def _library(column: Any) -> str:
 
 def numbers_of(column: Any) -> np.ndarray | None:
     """A column of numbers as floats, missing values NaN; None for a column of anything else (truth values, too)."""
+    if isinstance(column, Texts):
+        return None
     if isinstance(column, CodedColumn):
         column = np.append(np.array(column.labels, dtype=object), np.nan)[column.codes.astype(np.intp)]
     library = _library(column)
@@ -144,7 +167,7 @@ def numbers_of(column: Any) -> np.ndarray | None:
         kind = column.type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             return None
-        return np.asarray(column.cast("float64").to_numpy(), dtype=np.float64)
+        return np.asarray(column.cast("float64", safe=False).to_numpy(), dtype=np.float64)
     return _numbers_of_pandas(column)
 
 
@@ -405,10 +428,23 @@ def code_arrow(name: str, column: Any, declared: bool = True) -> CodedColumn:
     return CodedColumn(name, labels, codes, all_used=True)
 
 
+#: Signed types that hold all numbers of an unsigned one.
+_SIGNED = {"int8": "int16", "int16": "int32", "int32": "int64", "int64": "int64"}
+
+
 def _arrow_dictionary(column: Any) -> tuple[list[Any], np.ndarray]:
     """Labels and codes of a dictionary-encoded column, whose chunks may have different dictionaries."""
     column = column.unify_dictionaries()
     if column.num_chunks == 0:
         return [], np.empty(0, dtype=np.int64)
-    indices = [chunk.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    return column.chunk(0).dictionary.to_pylist(), np.concatenate(indices)
+    indices = [_arrow_indices(chunk.indices) for chunk in column.chunks]
+    return column.chunk(0).dictionary.to_pylist(), indices[0] if len(indices) == 1 else np.concatenate(indices)
+
+
+def _arrow_indices(indices: Any) -> np.ndarray:
+    """Indices into a dictionary, -1 where there is none; without a copy where none is missing."""
+    if indices.null_count:
+        wider = str(indices.type)[1:] if str(indices.type)[:1] == "u" else None
+        indices = (indices if wider is None else indices.cast(_SIGNED[wider])).fill_null(-1)
+    found: np.ndarray = indices.to_numpy(zero_copy_only=False)
+    return found

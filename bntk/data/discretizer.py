@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bntk import _checking
+from bntk.data.columns import refuse_rows_elsewhere
 from bntk.data.cuts import METHODS, checked_cuts, code_columns, learn_cuts
 from bntk.data.numbers import colliding_numbers
 from bntk.data.variable import Variable, format_states
@@ -158,6 +159,7 @@ class _Source:
     def __init__(self, estimator: Discretizer, X: Any, reset: bool) -> None:
         import narwhals as nw
 
+        refuse_rows_elsewhere(X)
         if nw.dependencies.is_polars_lazyframe(X):
             X = X.collect()
         frame = nw.from_native(X, eager_only=True, pass_through=True)

@@ -8,7 +8,7 @@ the class changes (MDL) if rows have a class, else into ``n_bins`` intervals wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +131,10 @@ class Reading:
 
     def _tell(self, cuts: Mapping[str, Floats], numbers: Mapping[str, Floats]) -> None:
         """Name the columns that are cut by the rule, for no class tells where to cut them."""
+        self.tell(cuts, lambda name: f"{n_different(numbers[name]):,}")
+
+    def tell(self, cuts: Collection[str], n_numbers: Callable[[str], str]) -> None:
+        """The same, given how many different numbers a column has, in words."""
         asked = self.numeric if isinstance(self.numeric, Mapping) else {}
         told = [name for name in cuts if name not in asked]
         if not told or (isinstance(self.numeric, str) and self.numeric != "auto"):
@@ -138,8 +142,7 @@ class Reading:
         warn(
             lambda names: (
                 f"columns of numbers that are cut into {self.n_bins} intervals with about the same number of rows: "
-                f"{listed([f'{name!r} ({n_different(numbers[name]):,} different numbers)' for name in names])}; "
-                f"{self.advice}"
+                f"{listed([f'{name!r} ({n_numbers(name)} different numbers)' for name in names])}; {self.advice}"
             ),
             ColumnWarning,
             told,
@@ -198,32 +201,48 @@ def ways_of(
     ``cutting`` is the way in which the rule cuts. Whole numbers that floats cannot tell apart are refused, unless each
     is a state.
     """
-    names = [name for name, _ in columns]
-    if isinstance(numeric, Mapping):
-        unknown = [name for name in numeric if name not in names]
-        if unknown:
-            hint = did_you_mean(unknown[0], names)
-            raise DataError(f"numeric names the column {unknown[0]!r}, which the data has not{hint}; it has {names}")
-        labelled = [name for name in numeric if name not in numbers]
-        if labelled:
-            raise DataError(f"numeric names the column {labelled[0]!r}, which does not hold numbers")
-    native, ways = dict(columns), {}
-    for name, own in numbers.items():
-        way = numeric.get(name, "auto") if isinstance(numeric, Mapping) else numeric
-        if isinstance(way, str) and way not in ("auto", *known) and not (SMOOTH in known and smooth_way(way)):
-            raise _unknown_way(name, way, known)
-        colliding = colliding_numbers(name, own, native[name])
-        if isinstance(way, str) and (way == "auto" or (isinstance(numeric, str) and way.partition(":")[0] in BY_RULE)):
-            few = len(colliding) <= MOST_WHOLE if colliding else has_few_whole(own, weights)
-            way = "category" if few else cutting if way == "auto" else way
-        if colliding and not (isinstance(way, str) and way == "category"):
-            raise DataError(
-                f"column {name!r} holds whole numbers beyond 2**53, such as {max(colliding, key=abs)}, some of which "
-                "are the same as floats: subtract a number from all of them, give them as text, or make each a state "
-                f'(numeric={{{name!r}: "category"}})'
-            )
-        ways[name] = way
-    return ways
+    check_named_columns(numeric, [name for name, _ in columns], numbers)
+    native = dict(columns)
+    return {name: way_of(name, numeric, own, native[name], cutting, known, weights) for name, own in numbers.items()}
+
+
+def check_named_columns(numeric: str | Mapping[str, Any], names: Sequence[str], numbers: Collection[str]) -> None:
+    """Refuse a mapping that names a column which the data has not, or which does not hold numbers."""
+    if not isinstance(numeric, Mapping):
+        return
+    unknown = [name for name in numeric if name not in names]
+    if unknown:
+        hint = did_you_mean(unknown[0], names)
+        raise DataError(f"numeric names the column {unknown[0]!r}, which the data has not{hint}; it has {names}")
+    labelled = [name for name in numeric if name not in numbers]
+    if labelled:
+        raise DataError(f"numeric names the column {labelled[0]!r}, which does not hold numbers")
+
+
+def way_of(
+    name: str,
+    numeric: str | Mapping[str, Any],
+    own: Floats,
+    native: Any,
+    cutting: str = "mdl",
+    known: Sequence[str] = WAYS,
+    weights: Floats | None = None,
+) -> Any:
+    """What becomes of one column of numbers, given as floats and as it is; see :func:`ways_of`."""
+    way = numeric.get(name, "auto") if isinstance(numeric, Mapping) else numeric
+    if isinstance(way, str) and way not in ("auto", *known) and not (SMOOTH in known and smooth_way(way)):
+        raise _unknown_way(name, way, known)
+    colliding = colliding_numbers(name, own, native)
+    if isinstance(way, str) and (way == "auto" or (isinstance(numeric, str) and way.partition(":")[0] in BY_RULE)):
+        few = len(colliding) <= MOST_WHOLE if colliding else has_few_whole(own, weights)
+        way = "category" if few else cutting if way == "auto" else way
+    if colliding and not (isinstance(way, str) and way == "category"):
+        raise DataError(
+            f"column {name!r} holds whole numbers beyond 2**53, such as {max(colliding, key=abs)}, some of which "
+            "are the same as floats: subtract a number from all of them, give them as text, or make each a state "
+            f'(numeric={{{name!r}: "category"}})'
+        )
+    return way
 
 
 def smooth_way(way: Any) -> tuple[str, int] | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bntk import _checking
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.variable import Variable, cards_of, checked_variables, format_states, names_of
 from bntk.errors import DataError, UnknownNameError, did_you_mean
 
@@ -537,6 +538,10 @@ def as_table(
     """
     variables = None if variables is None else checked_variables(variables)
     only = None if only is None else list(only)
+    if is_dask_frame(data):
+        raise DataError(
+            "this takes rows in memory, not a Dask DataFrame: give it data.compute(), or one partition after the other"
+        )
     if isinstance(data, Table) and (variables is not None or reading is None or reading.leaves_tables):
         table = _select(data, only) if variables is None else data.recode(variables, unseen)
     elif variables is None and reading is not None and not isinstance(data, np.ndarray):

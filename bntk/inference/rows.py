@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bntk import _checking
 from bntk._memory import says_what_to_do
 from bntk._warnings import warn
+from bntk.data.dask_frames import by_partition, is_dask_frame
 from bntk.data.table import Table, as_table, code_dtype, column_names
 from bntk.errors import ImpossibleRowsWarning
 from bntk.inference import choose
@@ -33,6 +34,9 @@ def posterior(
 ) -> pd.DataFrame | dict[str, pd.DataFrame]:
     """The posteriors of the targets in each row; see :meth:`bntk.BayesianNetwork.posterior`."""
     at = positions(network, targets)
+    if is_dask_frame(data):
+        lazy = {network.names[v]: _lazy_posterior(network, data, v, options) for v in at}
+        return lazy[targets] if isinstance(targets, str) else lazy
     codes = read_rows(network, data).codes
     n_states = sum(network.cpts[v].child.n_states for v in at)
     choose.refuse_memory(codes.shape[1] * n_states, f"the posteriors of {codes.shape[1]:,} rows", choose.FEWER_ROWS)
@@ -283,6 +287,19 @@ def read_rows(network: BayesianNetwork, data: Any) -> Table:
         row[:] = table.column(variable.name) if variable.name in table else variable.n_states
         sources.append(table._sources[table.index(variable.name)] if variable.name in table else None)
     return Table._make(codes, network.variables, sources)
+
+
+def _lazy_posterior(network: BayesianNetwork, data: Any, target: int, options: Options) -> Any:
+    """The posterior of one variable in the rows of a Dask data frame, partition by partition; nothing runs yet."""
+    names = [str(name) for name in data.columns]
+    if not any(name in names for name in network.names):
+        read_rows(network, data._meta)  # whose error says so now
+    meta = _frame(network, target, np.empty((0, network.cpts[target].child.n_states)), data._meta)
+    return by_partition(_posterior_of_partition, network, data, meta, network.names[target], options)
+
+
+def _posterior_of_partition(network: BayesianNetwork, rows: pd.DataFrame, target: str, options: Options) -> Any:
+    return posterior(network, rows, target, options)
 
 
 def _frame(network: BayesianNetwork, target: int, table: Floats, data: Any) -> pd.DataFrame:

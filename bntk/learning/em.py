@@ -25,6 +25,7 @@ from bntk._interrupts import BestSoFar
 from bntk._memory import says_what_to_do
 from bntk._progress import progress_bar
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.interventions import Mask, read_intervened, separated
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.table import Table, as_table, column_names
@@ -37,8 +38,16 @@ from bntk.inference.elimination.engine import ExpectedCounts, families_around, s
 from bntk.inference.elimination.flat import flat_families
 from bntk.inference.exact.program import Factor, Program, compile_factors
 from bntk.learning.completion import kinds_of_rows
-from bntk.learning.counts import Counter, ExperimentCounter, TableCounter, as_counter
-from bntk.learning.counts.memory import counter_of, warn_of_always_set
+from bntk.learning.counts import (
+    Counter,
+    DaskPartitions,
+    ExperimentCounter,
+    PartitionCounter,
+    Partitions,
+    TableCounter,
+    as_counter,
+)
+from bntk.learning.counts.memory import counter_of, refuse_for_partitions, warn_of_always_set
 from bntk.learning.parameters import sized_families
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
 from bntk.network import BayesianNetwork, a_network
@@ -137,8 +146,10 @@ def fit_em(
     ----------
     dag : DAG or str
         The structure; a string is read by :meth:`DAG.parse`.
-    data : Table, data frame, mapping of columns, or TableCounter
-        Must have a column for each node that is not hidden; others are ignored.
+    data : Table, data frame, mapping of columns, TableCounter, or Scan
+        Of a scan (:func:`bntk.scan`), one pass gathers what EM needs, unless there are very many different rows with
+        missing cells: then each iteration is a pass. Must have a column for each node that is not hidden; others are
+        ignored.
     prior : "mle", "backoff", "hdp", float, mapping, or Prior
         Maximum likelihood, or a prior: a number is the Dirichlet alpha of every cell; a mapping gives it by variable
         (a number, or one per state); ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size. With ``"backoff"``
@@ -214,15 +225,34 @@ def fit_em(
     _checking.limit("max_entries", max_entries)
     if start is not None:
         a_network(start, "start")
-    reading = Reading(numeric, n_bins)
-    table, row_weights, was_set, _ = incomplete_table(dag.nodes, data, variables, weights, intervened, reading)
-    rule = as_prior(prior).for_variables(table.variables)
-    if not isinstance(data, Counter):
-        rule.check_names(dag.nodes)
-    rows = rows_for_em(dag, table, row_weights, was_set, rule, max_entries)
+    rows = _rows(dag, data, prior, variables, weights, intervened, Reading(numeric, n_bins), max_entries)
+    rule = rows.prior
     starts = _starts(rows, start, 1 if rows.is_complete else n_starts, seed)
     best, report = best_climb(rows, starts, rule, max_iter=max_iter, tolerance=tolerance, progress=progress)
     return rows.network(dag, best.statistics)._with_report(report)
+
+
+def _rows(
+    dag: DAG, data: Any, prior: Any, variables: Sequence[Variable] | None, weights: ArrayLike | None, intervened: Any,
+    reading: Reading, max_entries: int,
+) -> IncompleteRows | ExperimentRows:  # fmt: skip
+    """The rows as EM sees them, in memory or in passes."""
+    if is_dask_frame(data):
+        data, weights = DaskPartitions.of(data, weights), None
+    if isinstance(data, (Partitions, PartitionCounter)):
+        from bntk.learning.em_in_passes import StreamedRows, rows_in_passes
+
+        refuse_for_partitions(weights, intervened)
+        counter = rows_in_passes(dag, data, variables, reading)
+        rule = as_prior(prior).for_variables(counter.variables)
+    else:
+        table, row_weights, was_set, _ = incomplete_table(dag.nodes, data, variables, weights, intervened, reading)
+        rule = as_prior(prior).for_variables(table.variables)
+    if not isinstance(data, Counter):
+        rule.check_names(dag.nodes)
+    if isinstance(data, (Partitions, PartitionCounter)):
+        return StreamedRows(dag, counter, rule, max_entries)
+    return rows_for_em(dag, table, row_weights, was_set, rule, max_entries)
 
 
 # ---- what users may give -----------------------------------------------------------------------------------------
@@ -230,6 +260,9 @@ def fit_em(
 
 def hidden_names(names: Sequence[str], data: Any, variables: Sequence[Variable] | None) -> list[str]:
     """The declared variables among the names that have no column in the data."""
+    if isinstance(data, Partitions):
+        names_known = {*data.names}
+        return [v.name for v in variables or data.variables or () if v.name in names and v.name not in names_known]
     if variables is None or isinstance(data, (Counter, np.ndarray)):
         return []
     columns = set(column_names(data) or ())
@@ -331,6 +364,12 @@ class FamilyEstimates:
         parts = zip(self.families, tables, counts, strict=True)
         # Without a prior the network refuses to be updated, which expected counts do not allow.
         return BayesianNetwork(dag, [CPT._trusted(f[-1], values, f[:-1], counted) for f, values, counted in parts])
+
+    @property
+    def never_seen(self) -> set[int]:
+        """The variables that are missing in every row."""
+        pairs = enumerate(zip(self.table.codes, self.table.cards, strict=True))
+        return {v for v, (codes, card) in pairs if (codes == card).all()}
 
 
 class IncompleteRows(FamilyEstimates):
@@ -659,7 +698,7 @@ def _starts(
     rng = np.random.default_rng(seed)
     first = rows.available() if start is None else _tables_of(start, rows)
     # From equal tables for all states of a hidden variable no step would ever lead away.
-    never = {v for v, (codes, card) in enumerate(zip(rows.table.codes, rows.table.cards)) if (codes == card).all()}
+    never = rows.never_seen
     unknown = [node for node in rows.open if start is None and never.intersection(rows.scopes[node])]
     for number in range(n_starts):
         yield with_random_tables(first, unknown if number == 0 else rows.open, rng)

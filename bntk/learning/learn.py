@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from bntk import _checking
 from bntk._memory import require, says_what_to_do
-from bntk._progress import SHOWN
+from bntk._progress import SHOWN, showing_progress
 from bntk._warnings import warn
 from bntk.cpt import search_limit
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import N_BINS, Reading, warn_of_many_numbers
 from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states
@@ -21,12 +22,14 @@ from bntk.errors import DataError, MissingValuesWarning, SpaceError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning import search as searches
-from bntk.learning.counts import Counter, ExperimentCounter, TableCounter, as_counter
+from bntk.learning.counts import Counter, DaskPartitions, PartitionCounter, Partitions, as_counter
 from bntk.learning.parameters import fit
 from bntk.learning.priors import BDeu, Dirichlet, Prior
 from bntk.learning.scores.base import Evaluator, Score
+from bntk.learning.scores.decomposable import DecomposableScore
 from bntk.learning.scores.family_evaluator import FamilyEvaluator
 from bntk.learning.search import Exact, HillClimbing, OrderSearch, Search, SearchResult, SpanningTree, Tabu
+from bntk.learning.search.in_passes import StreamedSearch, needs_rows
 from bntk.learning.search.parent_sets import refuse_shapes
 from bntk.learning.space import Space
 from bntk.learning.space import named as spaces
@@ -66,7 +69,8 @@ def learn(
 
     Parameters
     ----------
-    data : Table, data frame, mapping of columns, or Counter
+    data : Table, data frame, mapping of columns, Counter, or Scan
+        Rows that do not fit into memory are given by :func:`bntk.scan`.
         With missing values, a row counts for each family in which it is complete (available cases). Most scores are
         sums over rows, so that they favour families with more parents, for which fewer rows count; a warning says so.
         Drop incomplete rows (``table.drop_missing()``) where there are enough others, or use
@@ -133,11 +137,17 @@ def learn(
     cloudy -> sprinkler; cloudy -> rain -> wet <- sprinkler
     """
     rule = score if isinstance(score, Score) else scores.by_name(score)
+    if is_dask_frame(data):
+        data, weights = DaskPartitions.of(data, weights), None
+    if isinstance(data, Partitions):
+        _refuse_predictive(rule)
     reading = Reading(numeric, n_bins, identifiers)
-    counter, space = _counter_and_space(data, weights, intervened, variables, space, reading)
+    with showing_progress(progress or SHOWN.get()):
+        counter, space = _counter_and_space(data, weights, intervened, variables, space, reading)
     rule = rule.for_variables(counter.variables)
     found = _search(counter, rule, space, search, start, seed, progress)
-    network = fit(found.dag, counter, default_prior(rule) if prior is None else prior)
+    with showing_progress(progress or SHOWN.get()):
+        network = fit(found.dag, counter, default_prior(rule) if prior is None else prior)
     return network._with_report(found)
 
 
@@ -162,7 +172,8 @@ def learn_structure(
 
     Parameters
     ----------
-    data : Table, data frame, mapping of columns, or Counter
+    data : Table, data frame, mapping of columns, Counter, or Scan
+        Rows that do not fit into memory are given by :func:`bntk.scan`.
         With missing values, a row counts for each family in which it is complete; see :func:`learn`.
     score : str or Score
         The score to maximise: a name such as ``"bdeu"``, ``"bic"`` or ``"k2"``, or an object such as
@@ -272,11 +283,9 @@ def _select(counter: Counter, names: tuple[str, ...]) -> Counter:
     absent = [name for name in names if name not in counter.names]
     if absent:
         raise DataError(f"the space has the nodes {absent}, which the data have not: {list(counter.names)}")
-    if isinstance(counter, TableCounter):
-        return TableCounter(counter.table.select(names), counter.weights)
-    if isinstance(counter, ExperimentCounter):
-        return counter.select(names)
-    raise DataError(f"the space and the counter differ in their variables: {list(names)}, {list(counter.names)}")
+    if type(counter).select is Counter.select:
+        raise DataError(f"the space and the counter differ in their variables: {list(names)}, {list(counter.names)}")
+    return counter.select(names)
 
 
 # ---- searching ---------------------------------------------------------------------------------------------------
@@ -293,11 +302,12 @@ def _search(
     )  # fmt: skip
     start = None if start is None else as_dag(start, "start", space.nodes)
     seed, progress = _checking.whole_number("seed", seed, least=0), _checking.flag("progress", progress)
+    if isinstance(counter, PartitionCounter):
+        with showing_progress(progress or SHOWN.get()):
+            return _search_in_passes(counter, score, space, search, start, seed)
     evaluator = score.evaluator(counter, arc_weights=space.arc_weight_matrix())
     evaluator.limit_tables(search_limit(len(counter.names)))
-    if not isinstance(search, Search):
-        automatically = isinstance(search, str) and search == "auto"
-        search = automatic(evaluator, space) if automatically else searches.by_name(search)
+    search = _chosen(search, evaluator, space)
     if not isinstance(search, SpanningTree):  # which finds out by itself whether there is a legal structure
         space.check()
     if search.uses_score:
@@ -305,11 +315,39 @@ def _search(
     return search.run(evaluator, space, start=start, seed=seed, progress=progress or SHOWN.get())
 
 
+def _search_in_passes(
+    counter: PartitionCounter, score: Score, space: Space, search: str | Search, start: DAG | None, seed: int
+) -> SearchResult:
+    """The search on rows that are elsewhere."""
+    _refuse_predictive(score)
+    assert isinstance(score, DecomposableScore)
+    streamed = StreamedSearch(score, counter, space.arc_weight_matrix())
+    streamed.limit_tables(search_limit(len(counter.names)))
+    evaluator = streamed.evaluator()
+    chosen = _chosen(search, evaluator, space)
+    if not isinstance(chosen, SpanningTree):
+        space.check()
+    _warn_of_missing_cells(evaluator, space)
+    return streamed.run(chosen, space, start, seed)
+
+
+def _refuse_predictive(score: Score) -> None:
+    """Refuse a score that predicts rows, before any is read."""
+    if not isinstance(score, DecomposableScore):
+        raise needs_rows(f"the score {score!r}", "a score that is a sum over families, such as 'bic', 'bdeu' or 'hgc'")
+
+
+def _chosen(search: str | Search, evaluator: Evaluator, space: Space) -> Search:
+    if isinstance(search, Search):
+        return search
+    return automatic(evaluator, space) if isinstance(search, str) and search == "auto" else searches.by_name(search)
+
+
 def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
     """Trees are not concerned: all their families have the same size."""
     if not isinstance(evaluator, FamilyEvaluator) or space.tree_problem() is not None:
         return
-    incomplete = _incomplete(evaluator.counter)
+    incomplete = list(evaluator.counter.incomplete)
     if incomplete and getattr(evaluator.score, "missing", "available") != "average":
         better = 'bntk.scores.BIC(missing="average") as score or criterion is misled less'
         if evaluator.counter.directed:  # where averages are not defined
@@ -322,16 +360,6 @@ def _warn_of_missing_cells(evaluator: Evaluator, space: Space) -> None:
             MissingValuesWarning,
             incomplete,
         )
-
-
-def _incomplete(counter: Counter) -> list[str]:
-    """The variables with missing values."""
-    complete = counter.complete_columns()
-    if complete is not None:
-        return [name for name, known in zip(counter.names, complete, strict=True) if not known]
-    counts = counter.tables([[name] for name in counter.names])
-    whole = counter.total_weight * (1 - 1e-12)
-    return [name for name, table in zip(counter.names, counts, strict=True) if table.sum() < whole]
 
 
 def automatic(evaluator: Evaluator, space: Space) -> Search:

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from bntk import _checking
 from bntk._memory import says_what_to_do
 from bntk.cpt import CPT, MAX_TABLE_ENTRIES, check_table_size
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import N_BINS, Reading
 from bntk.data.variable import Variable, checked_variables, names_of
 from bntk.errors import NetworkError
 from bntk.graph.dag import DAG, as_dag
-from bntk.learning.counts import Counter, as_counter
+from bntk.learning.counts import Counter, DaskPartitions, as_counter
 from bntk.learning.counts.base import check_same_variables
 from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations
 from bntk.network import BayesianNetwork
@@ -49,8 +50,9 @@ def fit(
     ----------
     dag : DAG or str
         The structure; a string is read by :meth:`DAG.parse`.
-    data : Table, data frame, mapping of columns, or Counter
-        Must have a column for each node; others are ignored.
+    data : Table, data frame, mapping of columns, Counter, or Scan
+        Must have a column for each node; others are ignored. Rows that do not fit into memory are given by
+        :func:`bntk.scan`.
     prior : "mle", "backoff", "hdp", float, mapping, or Prior
         A number is the Dirichlet alpha of every cell; a mapping gives it by variable (a number, or one per state);
         ``bntk.priors.BDeu(ess)`` spreads an equivalent sample size, ``BDeu.per_class(alpha, target=...)`` one of each
@@ -93,6 +95,8 @@ def fit(
     """
     dag, max_entries = as_dag(dag), _checking.limit("max_entries", max_entries)
     variables = None if variables is None else checked_variables(variables)
+    if is_dask_frame(data):
+        data, weights = DaskPartitions.of(data, weights), None
     if _needs_em(missing, dag, data, variables):
         from bntk.learning.em import fit_em
 

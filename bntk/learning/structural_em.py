@@ -31,7 +31,7 @@ from bntk.errors import DataError
 from bntk.graph.dag import DAG, as_dag
 from bntk.learning import scores
 from bntk.learning.completion import hard_completion, soft_completion
-from bntk.learning.counts import Counter, ExperimentCounter, TableCounter
+from bntk.learning.counts import Counter, ExperimentCounter, Partitions, TableCounter
 from bntk.learning.counts.memory import counter_of
 from bntk.learning.em import EMResult, fit_em, incomplete_table, log_product, rows_by_target, rows_for_em
 from bntk.learning.learn import a_space, default_prior, learn_structure
@@ -40,6 +40,7 @@ from bntk.learning.priors import BDeu, Prior, as_prior
 from bntk.learning.scores.base import Score
 from bntk.learning.scores.decomposable import DecomposableScore
 from bntk.learning.search import Search
+from bntk.learning.search.in_passes import needs_rows
 from bntk.learning.space import Space
 from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
@@ -208,6 +209,8 @@ def structural_em(
     _checking.number("tolerance", tolerance)
     _checking.whole_number("seed", seed, least=0)
     _checking.flag("progress", progress)
+    if isinstance(data, Partitions):
+        raise needs_rows("structural EM", "bntk.learn, and bntk.fit_em for a structure that is known")
     variables = None if variables is None else checked_variables(variables)
     reading = Reading(numeric, n_bins, identifiers)
     data, intervened = separated(data, intervened)

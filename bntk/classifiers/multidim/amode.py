@@ -24,13 +24,30 @@ from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.inference.elimination.targets import Mixture
 from bntk.inference.exact.log_tree import Tables, log
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import Counter, TableCounter
 from bntk.learning.parameters import fit
 from bntk.learning.priors import posterior_mean
 from bntk.learning.scores import Score
 from bntk.learning.search import SearchResult
 from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
+
+
+def label_pairs(counter: Counter, n_features: int) -> NDArray[np.float64]:
+    """How often each two labels occur together, as :func:`bntk.data.labels.pair_counts` has it."""
+    if isinstance(counter, TableCounter):
+        return pair_counts(counter.table.codes[n_features:], counter.cards[n_features:], counter.weights)
+    classes = range(n_features, len(counter.names))
+    edges = np.concatenate([[0], np.cumsum(counter.cards[n_features:], dtype=np.int64)])
+    found = np.zeros((edges[-1], edges[-1]))
+    pairs = [(i, j) for i in classes for j in classes if i < j]
+    for scope, table in zip([*pairs, *((i,) for i in classes)], counter.tables([*pairs, *((i,) for i in classes)])):
+        i, j = (scope[0] - n_features, scope[-1] - n_features)
+        own = np.diag(table) if len(scope) == 1 else table
+        found[edges[i] : edges[i + 1], edges[j] : edges[j + 1]] = own
+        found[edges[j] : edges[j + 1], edges[i] : edges[i + 1]] = own.T
+    return found
+
 
 #: Joint states of the classes up to which the average of all members is one table.
 ONE_TABLE = 1 << 12
@@ -105,7 +122,7 @@ class AMODE(MultiBayesClassifier):
         )
         self.search_ = self._find(counter, self.criterion, space, "auto")
         self._shared = fit(self.search_.dag, counter, self._prior)
-        self._pairs = pair_counts(counter.table.codes[n_features:], self.labels_.cards, counter.weights)
+        self._pairs = label_pairs(counter, n_features)
         self._given_each = [self._conditionals(j) for j in range(len(self.classes_))]
 
     def _check_size(self) -> None:

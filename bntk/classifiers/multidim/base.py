@@ -25,6 +25,7 @@ from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.cpt import search_limit
 from bntk.data.columns import columns_of
 from bntk.data.cuts import joint_cuts
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.labels import Labels, read_labels
 from bntk.data.numbers import BY_RULE, CONTINUOUS, columns_of_numbers, smooth_way, ways_of
 from bntk.data.table import Table, Unseen, code_dtype
@@ -32,7 +33,7 @@ from bntk.data.weights import scaled_up
 from bntk.errors import DataError, TooLargeError
 from bntk.inference.elimination.targets import Mixture, TargetPosterior
 from bntk.inference.exact.log_tree import normalised
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import DaskPartitions, PartitionCounter, Partitions, TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.priors import Prior, as_prior
 from bntk.learning.scores import Score, by_name
@@ -264,6 +265,13 @@ class MultiBayesClassifier(MultiTargetClassifier):
             scaled up to it.
         """
         self._check_options()
+        if is_dask_frame(X):
+            (X, Y), sample_weight = DaskPartitions.of_classes(X, Y, sample_weight), None
+        if isinstance(X, Partitions):
+            from bntk.classifiers.streamed import fit_several
+
+            with using_threads(self.n_jobs):
+                return fit_several(self, X, Y, sample_weight)
         with using_threads(self.n_jobs):
             X, self.labels_, codes, weights, *_ = self._counted(X, Y, sample_weight)
             weights = None if weights is None else scaled_up(weights)
@@ -290,6 +298,8 @@ class MultiBayesClassifier(MultiTargetClassifier):
         """A structure of the space; by default part by part."""
         space.check()
         rule = score_for(by_name(criterion, "criterion"), counter)
+        if isinstance(search, str) and search == "auto" and isinstance(counter, PartitionCounter):
+            return learn_structure(counter, rule, space, SubgraphSearch(), seed=seed_of(self.random_state))
         if isinstance(search, str) and search == "auto":
             evaluator = rule.evaluator(counter)
             evaluator.limit_tables(search_limit(len(counter.names)))
@@ -361,14 +371,19 @@ class MultiBayesClassifier(MultiTargetClassifier):
         return normalised(self._posterior.log_joint_table(rows), axis=1)
 
 
-def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:
-    """``numeric`` with the cut points of ``"mdl"`` in place of that word: those of each class variable, together."""
+def refuse_ways_of_one_class(numeric: str | Mapping[str, Any]) -> None:
+    """Refuse ways with numbers that are for one class variable."""
     asked = list(numeric.values()) if isinstance(numeric, Mapping) else [numeric]
     kept = [way for way in asked if isinstance(way, str) and (way in (*CONTINUOUS, *BY_RULE) or smooth_way(way))]
     if kept:
         raise ValueError(
             f"numeric={kept[0]!r} is for one class variable; cut the numbers here: 'mdl', 'frequency' or 'width'"
         )
+
+
+def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:
+    """``numeric`` with the cut points of ``"mdl"`` in place of that word: those of each class variable, together."""
+    refuse_ways_of_one_class(numeric)
     if isinstance(X, Table) or (isinstance(numeric, str) and numeric not in ("auto", "mdl")):
         return numeric
     columns = columns_of(X)

@@ -121,7 +121,7 @@ class MDBNC(MultiBayesClassifier):
             max_bridge_parents=None if self.bridge == "all" else self.max_bridge_parents,
         )
         self.search_ = self._find(counter, self.criterion, space, self.search)
-        missing = "em" if self.missing == "em" and counter.table.has_missing.any() else "available"
+        missing = "em" if self.missing == "em" and counter.incomplete else "available"
         network = fit(self.search_.dag, counter, self._prior, missing=missing)
         self.network_ = network._with_report(network.report or self.search_)
 

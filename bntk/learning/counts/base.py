@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property, partial
 from itertools import chain
 from typing import TypeVar
 
@@ -39,8 +39,8 @@ class Counter(ABC):
     in them are not counted again. So a tree and the parameters of its network are learned in one pass over the rows.
 
     A source of rows has only to define ``_blocks``, ``n_rows``, ``total_weight`` and ``weighted``. One that counts
-    elsewhere (another process or machine) overrides ``_map_blocks`` and runs the same jobs there; they can be
-    pickled.
+    elsewhere (another process or machine) overrides ``_reduce`` and runs the same jobs there; they can be pickled. See
+    :mod:`bntk.learning.counts.partitions`.
 
     Attributes
     ----------
@@ -108,6 +108,17 @@ class Counter(ABC):
         """The result of a job for each block, in the order of the blocks."""
         for table, weights in self._blocks():
             yield job(table, weights)
+
+    def _reduce(self, job: Job[R], add: Callable[[R, R], R], needed: Collection[int] | None = None) -> R:
+        """The results of a job for all blocks, added; ``add`` may change and return its first argument.
+
+        The job looks at the ``needed`` variables only, or at all of them.
+        """
+        parts = self._map_blocks(job)
+        total = next(parts)
+        for part in parts:
+            total = add(total, part)
+        return total
 
     # ---------------------------------------------------------------- dense tables
 
@@ -179,7 +190,8 @@ class Counter(ABC):
             known = self._remembered.tables(families, max_entries)
             if type(None) not in map(type, known):
                 return plan.filled(known), plan  # type: ignore[arg-type]
-        (flat,) = self._sum_blocks(partial(_count_families, plan))
+        needed = {*plan.base.tolist(), *plan.members.tolist()}
+        (flat,) = self._sum_blocks(partial(_count_families, plan), needed)
         return flat, plan
 
     def extended_tables(
@@ -240,14 +252,9 @@ class Counter(ABC):
     def _sparse(self, families: list[tuple[int, ...]], max_entries: int) -> list[CompactTable]:
         if not families:
             return []
-        parts = self._map_blocks(partial(_count_sparse, families, max_entries))
-        totals = next(parts)
-        for part in parts:
-            totals = [
-                add_compact(total, new, [self.cards[v] for v in family[:-1]])
-                for total, new, family in zip(totals, part, families, strict=True)
-            ]
-        return totals
+        cards = [[self.cards[v] for v in family[:-1]] for family in families]
+        needed = {*chain.from_iterable(families)}
+        return self._reduce(partial(_count_sparse, families, max_entries), partial(_add_all_compact, cards), needed)
 
     # ---------------------------------------------------------------- all pairs
 
@@ -286,7 +293,8 @@ class Counter(ABC):
             return self._remembered.pairs
         n_classes = 1 if goal is None else self.cards[goal]
         layout = layout_pairs([self.cards[v] for v in features], n_classes, max_entries)
-        buffers = self._sum_blocks(partial(count_pairs, features, goal, layout))
+        needed = {*features} if goal is None else {*features, goal}
+        buffers = self._sum_blocks(partial(count_pairs, features, goal, layout), needed)
         variables = [self.variables[v] for v in features]
         pairs = PairTables(variables, None if goal is None else self.variables[goal], layout, *buffers)
         if pairs.counts.size <= MOST_REMEMBERED:
@@ -314,6 +322,24 @@ class Counter(ABC):
         n_classes = 1 if goal is None else self.cards[goal]
         for places in pair_parts([self.cards[v] for v in chosen], n_classes):
             yield np.array(places, dtype=np.int64), self.pairs(goal, [chosen[place] for place in places])
+
+    # ---------------------------------------------------------------- what is missing, and some of the variables
+
+    @cached_property
+    def incomplete(self) -> tuple[str, ...]:
+        """The variables with missing cells."""
+        complete = self.complete_columns()
+        if complete is not None:
+            return tuple([name for name, known in zip(self.names, complete, strict=True) if not known])
+        counts = self.tables([[v] for v in range(len(self.names))])
+        whole = self.total_weight * (1 - 1e-12)  # weights are summed in another order
+        return tuple([name for name, table in zip(self.names, counts, strict=True) if table.sum() < whole])
+
+    def select(self, names: Sequence[str]) -> Counter:
+        """A counter of the same rows over some of the variables, in this order."""
+        raise DataError(
+            f"the variables of a {type(self).__name__} cannot be chosen among: give it those that are wanted"
+        )
 
     # ---------------------------------------------------------------- adding
 
@@ -345,15 +371,9 @@ class Counter(ABC):
 
     # ---------------------------------------------------------------- helpers
 
-    def _sum_blocks(self, job: Job[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+    def _sum_blocks(self, job: Job[tuple[np.ndarray, ...]], needed: Collection[int]) -> tuple[np.ndarray, ...]:
         """Sum of the arrays that a job returns for each block, in place from the second block on."""
-        dtype = np.float64 if self.weighted else np.int64
-        parts = self._map_blocks(job)
-        totals = tuple(array.astype(dtype, copy=False) for array in next(parts))
-        for part in parts:
-            for total, array in zip(totals, part, strict=True):
-                total += array
-        return totals
+        return self._reduce(partial(_with_type, job, np.float64 if self.weighted else np.int64), add_arrays, needed)
 
     def _find(self, variable: str | int) -> int:
         return find_variable(variable, self._positions)
@@ -431,6 +451,25 @@ def check_same_variables(expected: Sequence[Variable], given: Sequence[Variable]
 
 
 # Jobs are functions of a module, not closures, so that they can be sent to another process.
+
+
+def _with_type(
+    job: Job[tuple[np.ndarray, ...]], dtype: type, table: Table, weights: np.ndarray | None
+) -> tuple[np.ndarray, ...]:
+    return tuple([array.astype(dtype, copy=False) for array in job(table, weights)])
+
+
+def add_arrays(totals: tuple[np.ndarray, ...], more: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Sums of arrays, in place."""
+    for total, array in zip(totals, more, strict=True):
+        total += array
+    return totals
+
+
+def _add_all_compact(
+    cards: list[list[int]], totals: list[CompactTable], more: list[CompactTable]
+) -> list[CompactTable]:
+    return [add_compact(one, other, own) for one, other, own in zip(totals, more, cards, strict=True)]
 
 
 def _count_families(plan: FamilyPlan, table: Table, weights: np.ndarray | None) -> tuple[np.ndarray]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from bntk._warnings import warn
 from bntk.data.coding import lacking_columns
+from bntk.data.dask_frames import is_dask_frame
 from bntk.data.interventions import Mask, read_intervened, separated
 from bntk.data.numbers import Reading
 from bntk.data.table import Table, as_table, column_names
@@ -18,6 +19,8 @@ from bntk.data.variable import Variable, format_states
 from bntk.data.weights import checked_weights
 from bntk.errors import DataError, ExperimentWarning
 from bntk.learning.counts.base import Block, Counter
+from bntk.learning.counts.dask_partitions import DaskPartitions
+from bntk.learning.counts.partitions import Partitions
 from bntk.learning.counts.state_planes import StatePlanes
 
 
@@ -84,6 +87,10 @@ class TableCounter(CounterInMemory):
         """The rows as bit planes; None when they have weights."""
         return StatePlanes.of(self.table) if self.weights is None else None
 
+    def select(self, names: Sequence[str]) -> TableCounter:
+        """A counter of the same rows over some of the variables, in this order."""
+        return TableCounter(self.table.select(names), self.weights)
+
     def _blocks(self) -> Iterator[Block]:
         yield self.table, self.weights
 
@@ -109,8 +116,8 @@ def as_counter(
 
     Parameters
     ----------
-    data : Table, data frame, mapping of columns, or Counter
-        A counter is returned as it is.
+    data : Table, data frame, mapping of columns, Dask DataFrame, Counter, or Partitions
+        A counter is returned as it is; rows in partitions, such as :func:`bntk.scan` gives, stay where they are.
     variables : sequence of Variable, optional
         Declared states, where the data may not show all of them.
     weights : array_like, optional
@@ -129,13 +136,18 @@ def as_counter(
     >>> as_counter({"rain": ["no", "yes", "no"]}, weights=[1, 2, 1]).tables([["rain"]])
     [array([2., 2.])]
     """
+    if is_dask_frame(data):
+        data, weights = DaskPartitions.of(data, weights), None
     if isinstance(data, Counter):
         if weights is not None or variables is not None or intervened is not None:
             raise DataError(
                 "a Counter has its weights, its variables and what was set in its rows already; give them where it is "
                 "made (bntk.learning.counts.ExperimentCounter for what was set)"
             )
-        counter = data
+        counter: Counter = data
+    elif isinstance(data, Partitions):
+        refuse_for_partitions(weights, intervened)
+        counter = data.counter(reading, only, variables)
     else:
         data, intervened = separated(data, intervened)
         table = as_table(
@@ -148,6 +160,14 @@ def as_counter(
     if absent:
         raise lacking_columns(absent, counter.names)
     return counter
+
+
+def refuse_for_partitions(weights: Any, intervened: Any) -> None:
+    """Refuse what goes with rows in memory, where rows are read in passes."""
+    if weights is not None:
+        raise DataError('weights of rows that are read in passes are a column: bntk.scan(source, weights="column")')
+    if intervened is not None:
+        raise DataError("intervened= needs rows in memory: give a data frame or a Table instead of a scan")
 
 
 def counter_of(table: Table, weights: np.ndarray | None, intervened: Mask | None) -> Counter:

@@ -37,6 +37,8 @@ class FamilyEvaluator(Evaluator):
         The structure to begin with; by default without arcs.
     arc_weights : ndarray of shape (n, n), optional
         Finite numbers that arcs (row: tail, column: head) add to the score when they are present.
+    store : FamilyStore, optional
+        The scores of families; by default they are counted when they are needed.
 
     Examples
     --------
@@ -60,11 +62,12 @@ class FamilyEvaluator(Evaluator):
         dag: DAG | None = None,
         *,
         arc_weights: NDArray[np.float64] | None = None,
+        store: FamilyStore | None = None,
     ) -> None:
         self.score = score
         self.counter = counter
         self.names = counter.names
-        self._store = FamilyStore(score, counter)
+        self._store = FamilyStore(score, counter) if store is None else store
         self._arc_weights = checked_arc_weights(arc_weights, len(self.names))
         self._families: list[Family] = [(child, ()) for child in range(len(self.names))]
         self._parents: list[frozenset[int]] = [frozenset()] * len(self.names)

@@ -26,10 +26,11 @@ from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.graph.dag import DAG
 from bntk.graph.equivalence import interventional_cpdag
-from bntk.learning.counts import Counter, ExperimentCounter, TableCounter, as_counter
+from bntk.learning.counts import Counter, ExperimentCounter, Partitions, TableCounter, as_counter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores.base import Score
 from bntk.learning.search.base import Search
+from bntk.learning.search.in_passes import needs_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -239,6 +240,8 @@ def bootstrap_strengths(
     n, seed = _checking.whole_number("n", n, 1, _checking.MOST), _checking.whole_number("seed", seed, least=0)
     _checking.flag("cpdag", cpdag)
     _checking.flag("progress", progress)
+    if isinstance(data, Partitions):
+        raise needs_rows("the bootstrap, which draws rows,", "bntk.learn")
     reading = Reading(numeric, n_bins, identifiers if space is None else None)
     if isinstance(data, Counter):
         raise DataError("bootstrap_strengths draws rows: give it a table, not a counter")

@@ -26,9 +26,11 @@ from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 from bntk.learning.search import k_dependence_kernels as kernels
 from bntk.learning.search.base import BEST_STRUCTURE, COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.k_dependence import feature_information, k_dependence, structure
+from bntk.learning.search.selection_in_passes import finished, losses_in_passes
 from bntk.learning.search.stepwise import class_and_features
 
 if TYPE_CHECKING:
+    from bntk.learning.counts import Counter
     from bntk.learning.space import Space
 
 LOSSES = {"rmse": kernels.SQUARED, "log": kernels.LOG, "zero_one": kernels.ZERO_ONE}
@@ -83,6 +85,22 @@ class SelectiveKDependence(Search):
             dag, -float(losses[k, n]), repr(self), interrupted=so_far.interrupted, n_evaluated=losses.size,
             seconds=seconds, trace=tuple(trace),
         )  # fmt: skip
+
+    def run_in_passes(self, counter: Counter, space: Space, alpha: float) -> SearchResult:
+        """The same with leave-one-out on rows that are read in passes: pairs, tables, and losses."""
+        began = time.perf_counter()
+        target, features = class_and_features(space, type(self).__name__)
+        order, parents = k_dependence(feature_information(counter, target, features), self.max_k)
+        families = [(features[v], [features[p] for p in parents[v]]) for v in order]
+        kind, n_rows = LOSSES[self.loss], max(1, min(self.max_k + 1, len(order)))
+        losses = finished(losses_in_passes(counter, target, families, n_rows, kind, alpha), kind)
+        k, n = _first_least(losses)
+        dag = structure(space.nodes, target, [(v, row[:k]) for v, row in families[:n]])
+        seconds = time.perf_counter() - began
+        trace = [Step(_words(k, int(row.argmin())), -float(row.min()), seconds) for k, row in enumerate(losses)]
+        return SearchResult(
+            dag, -float(losses[k, n]), repr(self), n_evaluated=losses.size, seconds=seconds, trace=tuple(trace)
+        )
 
     def _measure(
         self, evaluator: PredictiveEvaluator, target: int, families: list[tuple[int, list[int]]], k: int,

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from bntk._interrupts import BestSoFar
 from bntk.errors import DataError, SpaceError
 from bntk.graph.dag import DAG
-from bntk.learning.counts import TableCounter
+from bntk.learning.counts import Counter
 from bntk.learning.scores import Score
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import BEST_STRUCTURE, Search, SearchResult, Step
@@ -79,12 +79,12 @@ class SubgraphSearch(Search):
         return _Run(evaluator.by_family("SubgraphSearch"), space, seed).result()
 
 
-def score_for(score: Score, counter: TableCounter) -> Score:
+def score_for(score: Score, counter: Counter) -> Score:
     """The score; where cells are missing, one that can compares families by their average over complete rows.
 
     The sum over the rows that are complete in a family favours families with many parents, which have fewer of them.
     """
-    if counter.table.has_missing.any() and getattr(score, "missing", None) == "available":
+    if counter.incomplete and getattr(score, "missing", None) == "available":
         return replace(score, missing="average")  # type: ignore[type-var]
     return score
 
@@ -184,8 +184,6 @@ class _Run:
             raise DataError(
                 "SubgraphSearch does not know of variables that were set by an experiment (intervened=): use hc or tabu"
             )
-        if not isinstance(evaluator.counter, TableCounter):
-            raise DataError("SubgraphSearch reads rows more than once: give it a table, not a stream")
         self.evaluator, self.counter, self.score, self.seed = evaluator, evaluator.counter, evaluator.score, seed
         self.names, self.targets = tuple(space.groups[1].nodes), tuple(space.groups[0].nodes)
         self.n_features = len(self.names)
@@ -217,7 +215,7 @@ class _Run:
         space = Space(self.targets, groups=[Group(self.targets, self.class_shape)])
         return self._search(self._selected(self.targets), space, search)
 
-    def _search(self, counter: TableCounter, space: Space, search: str = "auto") -> SearchResult:
+    def _search(self, counter: Counter, space: Space, search: str = "auto") -> SearchResult:
         from bntk.learning.learn import learn_structure  # which chooses among all searches
 
         return learn_structure(counter, self.score, space, search, seed=self.seed)
@@ -323,10 +321,8 @@ class _Run:
             beside[kept[i]] = () if u < 0 else (kept[u],)
         return beside
 
-    def _selected(self, names: tuple[str, ...]) -> TableCounter:
-        if names == self.counter.names:
-            return self.counter
-        return TableCounter(self.counter.table.select(names), self.counter.weights)
+    def _selected(self, names: tuple[str, ...]) -> Counter:
+        return self.counter if names == self.counter.names else self.counter.select(names)
 
     def _seconds(self) -> float:
         return time.perf_counter() - self.began
