@@ -340,10 +340,21 @@ def row_weights(columns: Mapping[str, Any], weights: str | None) -> Floats | Non
         return None
     if weights not in columns:
         raise lacking_columns([weights], list(columns))
-    own = numbers_of(columns[weights])
+    column = columns[weights]
+    own = _numbers_of_texts(column) if isinstance(column, TextColumn) else numbers_of(column)
     if own is None:
         raise DataError(f"the column of weights {weights!r} does not hold numbers")
     return checked_weights(own, len(own), f"weights (column {weights!r})")
+
+
+def _numbers_of_texts(column: TextColumn) -> Floats | None:
+    """A column of a text file as floats; None where one is no number."""
+    texts = [text for text in column.labels if text is not None]
+    if text_kind(texts, column.decimal) not in (int, float):
+        return None
+    values = iter(typed_labels(column.name, texts, (), float, column.decimal))  # type: ignore[arg-type]
+    labels = [np.nan if text is None else next(values) for text in column.labels]
+    return np.array([*labels, np.nan], dtype=np.float64)[column.codes]
 
 
 def _summarise(

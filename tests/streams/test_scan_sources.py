@@ -125,6 +125,25 @@ def test_fractional_weights_differ_by_rounding_alone():
     assert np.allclose(counter.pairs().counts, here.pairs().counts, rtol=1e-9, atol=0)
 
 
+def test_weights_of_a_csv_file(tmp_path):
+    frame = messy()[["few", "kind"]]
+    frame.assign(w=1.5).to_csv(tmp_path / "rows.csv", index=False)
+    counter = bntk.scan(tmp_path / "rows.csv", weights="w").counter()
+    assert np.array_equal(counter.pairs().counts, as_counter(frame, weights=np.full(len(frame), 1.5)).pairs().counts)
+
+
+def test_partitions_and_filters_of_a_dataset_are_kept(tmp_path):
+    import pyarrow as pa
+    from pyarrow import dataset, parquet
+
+    frame = messy()[["few", "colour", "kind"]]
+    parquet.write_to_dataset(pa.Table.from_pandas(frame, preserve_index=False), tmp_path, partition_cols=["kind"])
+    rows = dataset.dataset(tmp_path, partitioning="hive")
+    same_counts(bntk.scan(rows).counter(), as_counter(frame, reading=Reading()))
+    some = bntk.scan(rows.filter(dataset.field("few") > 2))
+    same_counts(some.counter(), as_counter(frame[frame["few"] > 2], reading=Reading()))
+
+
 def test_given_states_need_no_pass_to_find_them():
     frame = messy()[["few", "colour", "kind"]]
     variables = bntk.Table.from_frame(frame).variables
