@@ -194,7 +194,8 @@ LightGBM get these as they are. {missing}
 The sets are in two halves: the choosing half is the one that defaults were chosen by, so that its figures flatter ours;
 the judging half is the one to judge them by. Variants of sets of the choosing half are left out of it ({variants}).
 Log loss is of probabilities of at least 1e-6, the Brier score is summed over classes, the calibration error is that of
-the most probable class in ten bins; all are means over folds, then over sets. A set with a cell that failed is left out of means and ranks. {seconds} {machine} {versions}.
+the most probable class in ten bins; all are means over folds, then over sets. A set with a cell that failed is left out
+of means and ranks. {seconds} {machine} {versions}.
 
 The diagrams show mean ranks over the sets (1 is the best). Classifiers that a bar connects do not differ significantly
 by the Nemenyi test (alpha = 0.05), which follows a Friedman test.

@@ -23,7 +23,7 @@ def also_lazily(method: Callable[Concatenate[C, Any, P], R]) -> Callable[Concate
     """
 
     @functools.wraps(method)
-    def predicting(self: C, X: Any, /, *arguments: P.args, **named: P.kwargs) -> R:
+    def predicting(self: C, X: Any, *arguments: P.args, **named: P.kwargs) -> R:
         if not is_dask_frame(X):
             return method(self, X, *arguments, **named)
         check_is_fitted(self)

@@ -393,7 +393,9 @@ def test_numbers_of_a_csv_file_fall_into_intervals(page: Page) -> None:
     y = rng.integers(2, size=300)
     import pandas as pd
 
-    tan = bntk.TAN(numeric="mdl").fit(pd.DataFrame({"x": y + rng.normal(0, 0.4, 300), "z": rng.normal(0, 1, 300) - y}), y)
+    tan = bntk.TAN(numeric="mdl").fit(
+        pd.DataFrame({"x": y + rng.normal(0, 0.4, 300), "z": rng.normal(0, 1, 300) - y}), y
+    )
     page.open(tan.network_, target=tan.network_.dag.nodes[-1])
     variable = tan.network_.variable("x")
     values = [*variable.cuts, -100.0, 100.0, 0.3]

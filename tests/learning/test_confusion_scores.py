@@ -169,7 +169,7 @@ def test_docstrings_list_all_parameters():
 @pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
 def test_every_search_by_predictions_takes_them(classifier, criterion):
     X, y, *_ = bntk.datasets.make_ordinal(150, 4, 4, seed=2)
-    model = classifier.set_params(criterion=criterion).fit(X, y)
+    model = classifier.set_params(criterion=criterion, prior=1).fit(X, y)
     rule = scores.by_name(criterion).with_target(model.target_name_)
     table = Table.from_columns({**{name: X[name] for name in X}, model.target_name_: y})
     assert model.search_.score == pytest.approx(bntk.score(model.dag_, table, rule), abs=1e-10)

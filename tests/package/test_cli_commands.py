@@ -149,7 +149,7 @@ def test_classes_may_be_numbers_and_truth_values(labels, classes, folder, ask):
     assert ask("bntk learn rows.csv --target c --model nb -o model.json")["targets"] == {"c": classes}
     [answer] = ask("bntk predict model.json rows.csv")["answers"]
     assert answer["labels"][:4] == classes * 2
-    assert answer["accuracy"] == 1
+    assert answer["accuracy"] > 0.9999
     accuracy = ask("bntk evaluate rows.csv --target c --model nb --folds 2")["models"][0]["metrics"]["accuracy"]
     assert accuracy["mean"] > 0.5
 
@@ -160,7 +160,7 @@ def test_columns_of_very_many_numbers_are_read(folder, ask):
     columns = ask("bntk info many.csv")["columns"]
     assert [len(column["states"]) for column in columns] == [70_000, 70_000, 2]
     [answer] = _predicted(ask, "many.csv")
-    assert answer["accuracy"] == 1
+    assert answer["accuracy"] > 0.9999
 
 
 def _predicted(ask, name):
@@ -185,7 +185,7 @@ def test_options_reach_the_classifier(ask):
     weighted = bntk.load("model.json")
     assert (weighted.n_trees, weighted.prior, weighted.estimator.criterion, weighted.estimator.prior) == (
         2,
-        1.0,
+        0.25,
         "aic",
         2,
     )

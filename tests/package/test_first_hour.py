@@ -37,7 +37,7 @@ def test_one_who_knows_scikit_learn(parts):
     scores = [float(line) for line in seen.splitlines() if line.startswith("0.") and len(line) <= 5]
     assert len(scores) == 6
     assert min(scores) > 0.6  # the majority has 0.54
-    assert "P(stays | age='<= 63.5', visits=5)" in seen
+    assert "P(stays | age='<= 30.5', visits=5)" in seen
 
 
 def test_each_cause_is_told_once_by_each_line_of_the_program(parts):

@@ -200,7 +200,9 @@ WORK: dict[str, Callable[[], Any]] = {
     "part_ancestors": lambda: sorted(bntk.learn(CAR.sample(100), "aic", search="tabu").dag.arcs),
     "fill_pool": classified(bntk.TAN(criterion="loo")),
     "mdl_kernel": lambda: [
-        column for seed in range(4) for column in bntk.TAN().fit(*numbers(seed)).predict_proba(numbers(seed)[0])
+        column
+        for seed in range(4)
+        for column in bntk.TAN(numeric="mdl").fit(*numbers(seed)).predict_proba(numbers(seed)[0])
     ],
     "code_kernel": lambda: [bntk.NaiveBayes(numeric="frequency").fit(*numbers(0)).predict_proba(numbers(0)[0])],
     "log_scores": classified(bntk.BAN(criterion="cv")),
