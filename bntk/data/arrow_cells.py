@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bntk.data import arrow_kernels as kernels
 from bntk.data.columns import Texts
+from bntk.errors import DataError
 
 #: Whole numbers within so narrow a range are looked up.
 MOST_RANGE = 1 << 16
@@ -49,6 +50,22 @@ class Cells(NamedTuple):
 def is_arrow(column: Any) -> bool:
     """Whether a column is one of Arrow, in chunks."""
     return isinstance(column, Texts) or type(column).__name__ == "ChunkedArray"
+
+
+def check_codes(column: Any) -> None:
+    """Refuse a column of Arrow with codes that its dictionary has not, as those of a damaged file may be.
+
+    To look codes up with :func:`translated` is safe without, and takes these for unknown ones.
+    """
+    native = column.column if isinstance(column, Texts) else column
+    if not is_arrow(native) or not hasattr(native.type, "index_type"):
+        return
+    import pyarrow as pa
+
+    try:
+        native.validate(full=True)
+    except pa.ArrowException as error:
+        raise DataError(f"a column cannot be read: {error}") from error
 
 
 def chunks_of(column: Any) -> list[Cells] | None:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk.data.arrow_cells import chunks_of, is_arrow
+from bntk.data.arrow_cells import check_codes, chunks_of, is_arrow
 from bntk.data.coding import MOST_STATES, CodedColumn, check_column_names, is_instant, lacking_columns, too_many_states
 from bntk.data.columns import Texts, check_same_length, code_column, columns_of, n_rows_of, numbers_of
 from bntk.data.label_types import guess_kind, typed_labels
@@ -300,6 +300,8 @@ def summarise_partition(
     (Summary: 4 rows x 2 columns, [3, 4, 12], ['b', 'a', 'c'])
     """
     given = partition_columns(data)
+    for column in given.values():
+        check_codes(column)
     own = row_weights(given, weights)
     names = [name for name in given if name != weights] if columns is None else list(columns)
     lacking = [name for name in names if name not in given]

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
-from bntk.data.arrow_cells import MOST_RANGE, Cells, chunks_of, is_arrow, translated
+from bntk.data.arrow_cells import MOST_RANGE, Cells, check_codes, chunks_of, is_arrow, translated
 from bntk.data.coding import CodedColumn, _match, lacking_columns, settle_against
 from bntk.data.columns import Texts, code_column, n_rows_of, numbers_of
 from bntk.data.cuts import code_columns
@@ -114,6 +114,8 @@ class Coding:
         lacking = [v.name for _, v in chosen if v.name not in given and v.name not in self.hidden]
         if lacking:
             raise lacking_columns(lacking, list(given))
+        if self.weights is not None:
+            check_codes(given.get(self.weights))
         weights = row_weights(given, self.weights)
         if self.drops_empty and weights is not None and not weights.all():
             given, weights = {name: _taken(column, weights > 0) for name, column in given.items()}, weights[weights > 0]
@@ -130,10 +132,13 @@ class Coding:
             column = given[variable.name]
             if is_arrow(column) and not variable.cuts:
                 quick.append((place, variable))
-            elif not self._cut(variable, column, codes[place]):
+                continue
+            check_codes(column)
+            if not self._cut(variable, column, codes[place]):
                 labelled.append((place, _typed(code_column(variable.name, column), variable)))
         for place in self._looked_up(quick, given, codes):
             name = self.variables[place].name
+            check_codes(given[name])
             labelled.append((place, code_column(name, given[name])))
         if labelled:
             known = [_closed(self.variables[place], self.open) for place, _ in labelled]

@@ -166,23 +166,20 @@ class ParquetFiles(Files):
         place, found = f"{path}, row group {group}", 0
         expected = file.metadata.row_group(group).num_rows
         try:
-            for batch in file.iter_batches(batch_rows(len(columns)), [group], list(columns)):
+            most = batch_rows(len(columns))
+            if expected <= most:  # a group is read a little faster at once
+                parts = iter([file.read_row_group(group, list(columns))])
+            else:
+                parts = file.iter_batches(most, [group], list(columns))
+            for batch in parts:
                 found += batch.num_rows
-                given = partition_columns(_checked(batch))
+                given = partition_columns(batch)
                 abbreviated = {name: Texts(column) if name in texts else column for name, column in given.items()}
                 yield Batch(abbreviated, place, batch.num_rows)
         except (pa.ArrowException, OSError, IndexError, UnicodeDecodeError) as error:
             raise ParseError(f"row group {group} cannot be read: {error}", source=str(path)) from error
         if columns and found != expected:
             raise ParseError(f"row group {group} has {found:,} rows instead of {expected:,}", source=str(path))
-
-
-def _checked(batch: Any) -> Any:
-    """The batch, once its dictionaries are known to have all codes."""
-    for column in batch.columns:
-        if hasattr(column, "dictionary"):
-            column.validate(full=True)
-    return batch
 
 
 def _is_text(pa: Any, kind: Any) -> bool:
@@ -232,7 +229,7 @@ class Dataset(Source):
         try:
             for tagged in scanner.scan_batches():
                 place = str(getattr(tagged.fragment, "path", "") or "the dataset")
-                yield Batch(_checked(tagged.record_batch), place, tagged.record_batch.num_rows)
+                yield Batch(tagged.record_batch, place, tagged.record_batch.num_rows)
         except (pa.ArrowException, OSError, IndexError, UnicodeDecodeError) as error:
             raise ParseError(f"the dataset cannot be read: {error}", source=place) from error
 
