@@ -15,7 +15,7 @@ from typing import Any
 import bntk
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from make_pictures import wine_tan  # noqa: E402
 

@@ -85,7 +85,7 @@ def wine_tan() -> bntk.TAN:
 
     wine = load_wine(as_frame=True)
     cultivar = wine.target.map(lambda k: "ABC"[k]).rename("cultivar")
-    return bntk.TAN().fit(wine.data, cultivar)
+    return bntk.TAN(numeric="mdl").fit(wine.data, cultivar)
 
 
 # ---- with and without unlabelled rows --------------------------------------------------------------------------------

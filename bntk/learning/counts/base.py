@@ -40,7 +40,7 @@ class Counter(ABC):
 
     A source of rows has only to define ``_blocks``, ``n_rows``, ``total_weight`` and ``weighted``. One that counts
     elsewhere (another process or machine) overrides ``_reduce`` and runs the same jobs there; they can be pickled. See
-    :mod:`bntk.learning.counts.partitions`.
+    ``bntk.learning.counts.partitions``.
 
     Attributes
     ----------
