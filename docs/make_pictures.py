@@ -142,7 +142,9 @@ def unlabelled_figure() -> Figure:
     ]
     for panel, (title, rows) in zip(panels, cases, strict=True):
         for colour, (label, classifier, unlabelled, style) in zip(CYCLE, lines, strict=False):
-            panel.plot(LABELLED, accuracies(rows, classifier, unlabelled), style, color=colour, label=label)
+            found = accuracies(rows, classifier, unlabelled)
+            panel.plot(LABELLED, found, style, color=colour, label=label)
+            print(f"{title}; {label}: {dict(zip(LABELLED, np.round(found, 3).tolist(), strict=True))}")
         _finish(panel, title)
     panels[0].set_ylabel(f"accuracy (mean of {SEEDS} samples)")
     figure.legend(
@@ -179,7 +181,8 @@ def calibration_figure() -> Figure:
     for name, classifier in classifiers.items():
         proba[name] = cross_val_predict(classifier, X, y, cv=folds, method="predict_proba")
         true = np.maximum(proba[name][np.arange(len(y)), y], 1e-6)
-        print(f"{name}: accuracy {np.mean(proba[name].argmax(1) == y):.3f}, log loss {-np.log(true).mean():.3f}")
+        figures = f"accuracy {np.mean(proba[name].argmax(1) == y):.3f}, log loss {-np.log(true).mean():.3f}"
+        print(f"{name}: {figures}, calibration error {bntk.evaluation.calibration_error(y, proba[name]):.3f}")
     names = [*classifiers]
     for panel, pair in zip(figure.subplots(1, 2), (names[:2], names[2:]), strict=True):
         bntk.viz.plot_reliability(y, {name: proba[name] for name in pair}, ax=panel)
