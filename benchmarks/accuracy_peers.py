@@ -182,7 +182,7 @@ def run(options: argparse.Namespace) -> Comparison:
 # ---- the page --------------------------------------------------------------------------------------------------------
 
 HEAD = """\
-# Accuracy beside other packages
+# Accuracy beside other packages{title}
 
 Written by `python -m benchmarks.accuracy_peers UCI{flags} --write PAGE`: {n} classifiers on {sets} sets, at most
 {most:,} rows of each, {folds} stratified folds, the same for all. Ours have their default parameters, and cut numbers
@@ -241,6 +241,7 @@ def page(result: Comparison, options: argparse.Namespace) -> str:
     if options.no_seconds:
         seconds = "Other work ran on the machine at the same time, so that seconds are left out."
     head = HEAD.format(
+        title=", with missing values" if options.missing else "",
         seconds=seconds, variants=", ".join(sorted(VARIANTS)),
         flags=f" --half {options.half}{flags}", n=len(result.estimators), sets=len(result.datasets), most=MOST_ROWS,
         folds=result.frame["fold"].nunique(), missing=without, machine=machine.described()[0],
