@@ -119,19 +119,36 @@ def information_of(table):
 @njit(cache=True, nogil=True)
 def feature_information(codes, cards, classes, n_classes, weights, rows, changed, with_class, given_class):
     """I(X_i; C) and I(X_i; X_j | C) on some rows, of the features that have changed; others stay as they are."""
+    above, own = np.empty(rows.size, dtype=np.uint32), np.empty((codes.shape[0], rows.size), dtype=np.uint16)
+    of_rows = weights[rows]
     for i in range(codes.shape[0]):
+        own[i] = codes[i][rows]
+    for i in range(codes.shape[0]):
+        r_i = cards[i] + 1
+        for n in range(rows.size):
+            above[n] = classes[rows[n]] * r_i + own[i, n]
         if changed[i]:
-            table = np.zeros((n_classes, cards[i] + 1))
-            for q in rows:
-                table[classes[q], codes[i, q]] += weights[q]
-            found, n_rows = information_of(table[:, : cards[i]])
+            table = np.zeros(n_classes * r_i)
+            for n in range(rows.size):
+                table[above[n]] += of_rows[n]
+            found, n_rows = information_of(table.reshape(n_classes, r_i)[:, : cards[i]])
             with_class[i] = max(found / n_rows, 0.0) if n_rows > 0 else 0.0
         for j in range(i):
             if not changed[i] and not changed[j]:
                 continue
-            tables = np.zeros((n_classes, cards[i] + 1, cards[j] + 1))
-            for q in rows:
-                tables[classes[q], codes[i, q], codes[j, q]] += weights[q]
+            r_j, values = np.uint32(cards[j] + 1), own[j]
+            table = np.zeros(n_classes * r_i * (cards[j] + 1))
+            # Additions to the same cell wait for each other: of few cells, every other row gets its own.
+            apart = 16 * table.size < rows.size
+            other = np.zeros(table.size) if apart else table
+            for n in range(0, rows.size - 1, 2):
+                table[above[n] * r_j + values[n]] += of_rows[n]
+                other[above[n + 1] * r_j + values[n + 1]] += of_rows[n + 1]
+            if rows.size % 2:
+                table[above[-1] * r_j + values[-1]] += of_rows[-1]
+            if apart:
+                table += other
+            tables = table.reshape(n_classes, r_i, cards[j] + 1)
             total, n_total = 0.0, 0.0
             for c in range(n_classes):
                 found, n_rows = information_of(tables[c, : cards[i], : cards[j]])
@@ -177,38 +194,116 @@ def refine(codes, card, rows, starts, n_groups, spare, spare_starts):
 
 
 @part
-def multiply(scores, theta, rows, n_rows, place, classes, weights, kind, losses):
-    """Multiply the scores of rows that are judged by theta, and return the loss of all of them.
-
-    ``losses`` has that of each judged row, which is replaced for these.
-    """
-    n_classes = scores.shape[1]
-    for i in range(n_rows):
-        q = place[rows[i]]
-        if q < 0:
-            continue
-        total, top = 0.0, 0.0
-        for c in range(n_classes):
-            scores[q, c] *= theta[q, c]
-            total += scores[q, c]
-            top = max(top, scores[q, c])
-        if total < TINY:
-            top = 0.0
-            for c in range(n_classes):
-                scores[q, c] = scores[q, c] / total if total > 0 else 1.0 / n_classes
-                top = max(top, scores[q, c])
-            total = 1.0
-        p = scores[q, classes[rows[i]]] / total
-        if kind == SQUARED:
-            losses[q] = (1.0 - p) * (1.0 - p)
-        elif kind == LOG:
-            losses[q] = -math.log(max(p, 1e-300))
-        else:
-            losses[q] = 0.0 if scores[q, classes[rows[i]]] >= top else 1.0
+def multiply(scores, theta, truth, weights, kind):
+    """Multiply the scores of all judged rows by theta, and return their loss."""
+    flat, factors = scores.reshape(-1), theta.reshape(-1)
+    for i in range(flat.size):  # a loop of its own, for several numbers at once
+        flat[i] *= factors[i]
     loss = 0.0
-    for q in range(weights.size):
-        loss += weights[q] * losses[q]
+    for j in range(truth.size):
+        total = 0.0
+        for c in range(scores.shape[1]):
+            total += scores[j, c]
+        if total < TINY:
+            for c in range(scores.shape[1]):
+                scores[j, c] = scores[j, c] / total if total > 0 else 1.0 / scores.shape[1]
+            total = 1.0
+        own = scores[j, truth[j]]
+        if kind == SQUARED:
+            loss += weights[j] * (1.0 - own / total) * (1.0 - own / total)
+        elif kind == LOG:
+            loss -= weights[j] * math.log(max(own / total, 1e-300))
+        else:
+            loss += 0.0 if own >= scores[j].max() else weights[j]
     return loss
+
+
+@part
+def root_theta(own, r, n_known, known, judged, classes, weights, left, alpha, cells, totals, inverse, theta):
+    """P(x | c) for each judged row, without it; 1 where x is missing."""
+    for i in range(n_known):
+        q = known[i]
+        cells[own[q], classes[q]] += weights[q]
+        totals[classes[q]] += weights[q]
+    for c in range(totals.size):
+        total = totals[c] + alpha * r
+        inverse[c] = 1.0 / total if total > 0 else 0.0
+    for j in range(judged.size):
+        q = judged[j]
+        x = own[q]
+        for c in range(totals.size):
+            theta[j, c] = 1.0 if x >= r else ((cells[x, c] + alpha) * inverse[c] if inverse[c] > 0 else 1.0 / r)
+        if x < r:
+            c = classes[q]
+            total = totals[c] - left[q] + alpha * r
+            theta[j, c] = (cells[x, c] - left[q] + alpha) / total if total > 0 else 1.0 / r
+    cells[:] = 0.0
+    totals[:] = 0.0
+
+
+@part
+def shrink_groups(
+    own, r, rows, starts, n_groups, place, classes, weights, left, shrink, deep, cell_of, cells, totals, inverse, kept,
+    theta,
+):  # fmt: skip
+    """Shrink the tables of groups of rows towards theta, for each judged row, without it.
+
+    Keeps the groups that may change something when they are divided further, and returns their number: not those
+    without a judged row, nor one row alone. All groups in one call, which else takes longer than the work for a group.
+    Judged rows are the first of each group, so that the processor need not guess which are. Additions to the same
+    number wait for each other: where a group has more rows than cells, every other row has cells of its own, and totals
+    are sums of cells.
+    """
+    others = np.zeros(cells.size)
+    n_kept, n_rows_kept, end, n_classes = 0, 0, 0, totals.size
+    for g in range(n_groups):
+        begin, end = end, starts[g + 1]
+        first = rows[begin]
+        if place[first] < 0 or (end - begin == 1 and deep == 0 and left[first] == weights[first]):
+            continue
+        large = end - begin > cells.size
+        if large:
+            for i in range(begin, end - 1, 2):
+                cells[cell_of[rows[i]]] += weights[rows[i]]
+                others[cell_of[rows[i + 1]]] += weights[rows[i + 1]]
+            if (end - begin) % 2:
+                cells[cell_of[rows[end - 1]]] += weights[rows[end - 1]]
+            cells += others
+            others[:] = 0.0
+            for i in range(r):
+                for c in range(n_classes):
+                    totals[c] += cells[i * n_classes + c]
+        else:
+            for i in range(begin, end):
+                q = rows[i]
+                cells[cell_of[q]] += weights[q]
+                totals[classes[q]] += weights[q]
+        for c in range(n_classes):
+            total = totals[c] + shrink + deep * r
+            inverse[c] = 1.0 / total if total > 0 else 0.0
+            kept[c] = shrink * inverse[c] if total > 0 else 1.0  # without rows or shrinking, theta stays
+        for i in range(begin, end):
+            q, j = rows[i], place[rows[i]]
+            if j < 0:
+                break
+            at, c = own[q] * n_classes, classes[q]
+            before, total = theta[j, c], totals[c] - left[q] + shrink + deep * r
+            for v in range(n_classes):
+                theta[j, v] = (cells[at + v] + deep) * inverse[v] + kept[v] * theta[j, v]
+            theta[j, c] = (cells[at + c] - left[q] + shrink * before + deep) / total if total > 0 else before
+        if large:
+            cells[:] = 0.0
+            totals[:] = 0.0
+        else:
+            for i in range(begin, end):
+                cells[cell_of[rows[i]]] = 0.0
+                totals[classes[rows[i]]] = 0.0
+        for i in range(begin, end):
+            rows[n_rows_kept] = rows[i]
+            n_rows_kept += 1
+        n_kept += 1
+        starts[n_kept] = n_rows_kept
+    return n_kept
 
 
 @njit(cache=True, nogil=True)
@@ -225,84 +320,55 @@ def leave_one_out(
     n_rows, n_judged, n_classes = codes.shape[1], judged.size, found.shape[1]
     alpha, shrink, deep = smoothing[0], smoothing[1], smoothing[2]
     place = np.full(n_rows, -1)
-    for i in range(n_judged):
-        place[judged[i]] = i
+    for j in range(n_judged):
+        place[judged[j]] = j
+    first_judged = np.concatenate((judged, np.flatnonzero(place < 0)))
+    truth = classes[judged]
     scores = np.empty((max_k + 1, n_judged, n_classes))
-    losses = np.zeros((max_k + 1, n_judged))
     for k in range(max_k + 1):
-        for i in range(n_judged):
+        for j in range(n_judged):
             for c in range(n_classes):
-                scores[k, i, c] = math.exp(log_prior[i, c])
-    nothing = np.ones((n_judged, n_classes))
-    best = multiply(scores[0], nothing, judged, n_judged, place, classes, judged_weights, kind, losses[0])
-    for k in range(1, max_k + 1):
-        losses[k] = losses[0]
+                scores[k, j, c] = math.exp(log_prior[j, c])
+    theta = np.ones((n_judged, n_classes))
+    best = multiply(scores[0], theta, truth, judged_weights, kind)
     best_k, best_n = 0, 0
-    for i in range(n_judged):
-        for c in range(n_classes):
-            found[i, c] = scores[0, i, c]
-    theta = np.empty((n_judged, n_classes))
+    found[:] = scores[0]
+    inverse, kept, totals = np.empty(n_classes), np.empty(n_classes), np.zeros(n_classes)
+    cell_of = np.empty(n_rows, dtype=np.int64)
     rows, spare = np.empty(n_rows, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
     starts, spare_starts = np.empty(n_rows + 2, dtype=np.int64), np.empty(n_rows + 2, dtype=np.int64)
     for n in range(order.size):
         child = order[n]
         own, r = codes[child], cards[child]
-        cells, totals = np.zeros((r, n_classes)), np.zeros(n_classes)
-        n_known = 0
+        cells = np.zeros(r * n_classes)
         for q in range(n_rows):
+            cell_of[q] = own[q] * n_classes + classes[q]
+        n_known = 0
+        for q in first_judged:
             if own[q] < r:
                 rows[n_known] = q
                 n_known += 1
-                cells[own[q], classes[q]] += weights[q]
-                totals[classes[q]] += weights[q]
-        known = rows[:n_known].copy()
-        for i in range(n_known):
-            q, j = known[i], place[known[i]]
-            if j < 0:
-                continue
-            for c in range(n_classes):
-                away = left[q] if classes[q] == c else 0.0
-                total = totals[c] - away + alpha * r
-                theta[j, c] = (cells[own[q], c] - away + alpha) / total if total > 0 else 1.0 / r
-        cells[:] = 0.0
-        totals[:] = 0.0
+        root_theta(own, r, n_known, rows, judged, classes, weights, left, alpha, cells.reshape(r, n_classes), totals, inverse, theta)
         starts[0], starts[1], n_groups = 0, n_known, 1
         chosen, least = -1, best - TIE_SHARE * abs(best)
         for k in range(max_k + 1):
             if 0 < k <= n_parents[child]:
                 parent = parents[child, k - 1]
                 n_groups = refine(codes[parent], cards[parent], rows, starts, n_groups, spare, spare_starts)
-                for g in range(n_groups):
-                    begin, end = starts[g], starts[g + 1]
-                    for i in range(begin, end):
-                        q = rows[i]
-                        cells[own[q], classes[q]] += weights[q]
-                        totals[classes[q]] += weights[q]
-                    for i in range(begin, end):
-                        q, j = rows[i], place[rows[i]]
-                        if j < 0:
-                            continue
-                        for c in range(n_classes):
-                            away = left[q] if classes[q] == c else 0.0
-                            total = totals[c] - away + shrink + deep * r
-                            if total > 0:
-                                theta[j, c] = (cells[own[q], c] - away + shrink * theta[j, c] + deep) / total
-                    for i in range(begin, end):
-                        q = rows[i]
-                        cells[own[q], classes[q]] = 0.0
-                        totals[classes[q]] = 0.0
-            loss = multiply(scores[k], theta, known, n_known, place, classes, judged_weights, kind, losses[k])
+                n_groups = shrink_groups(
+                    own, r, rows, starts, n_groups, place, classes, weights, left, shrink, deep, cell_of, cells,
+                    totals, inverse, kept, theta,
+                )  # fmt: skip
+            loss = multiply(scores[k], theta, truth, judged_weights, kind)
             if loss < least:
                 chosen, least = k, loss - TIE_SHARE * abs(loss)
                 best, best_k, best_n = loss, k, n + 1
         if chosen >= 0:
-            for i in range(n_judged):
-                for c in range(n_classes):
-                    found[i, c] = scores[chosen, i, c]
-    for i in range(n_judged):
-        total = found[i].sum()
+            found[:] = scores[chosen]
+    for j in range(n_judged):
+        total = found[j].sum()
         for c in range(n_classes):
-            found[i, c] = found[i, c] / total if total > 0 else 1.0 / n_classes
+            found[j, c] = found[j, c] / total if total > 0 else 1.0 / n_classes
     return best_k, best_n, best
 
 
