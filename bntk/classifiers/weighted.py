@@ -368,8 +368,8 @@ class WANBIA(_DiscreteNaiveBayes):
         The prior of the conditional probability tables: a number is added to every count. It must be positive.
     numeric : str or mapping
         How columns of numbers are modelled, see :class:`NaiveBayes`. By default they are cut into ten intervals, which
-        are interpolated: finer cuts than those of other classifiers serve here, as weights take back what they overstate.
-        Weights are found with each row in its own intervals.
+        are interpolated: finer cuts than those of other classifiers serve here, as weights take back what these
+        overstate. Weights are found with each row in its own intervals.
     bounds : tuple of two floats, or None
         The least and the greatest weight; None for no bounds. Without bounds, give a ``regularization``: where classes
         can be told apart without error there is no finite maximum.
