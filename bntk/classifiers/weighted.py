@@ -18,8 +18,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from bntk import _checking
+from bntk._threads import using_threads
 from bntk._warnings import warn
-from bntk.classifiers.base import CountedRows, NetworkClassifier, sample_weights
+from bntk.classifiers.base import CountedRows, NetworkClassifier
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.classifiers.tree_weights import depths_in_trees, weights_from_depths
@@ -186,7 +187,7 @@ class AWNB(NetworkClassifier):
         The classifier whose tables are weighted, such as ``bntk.TAN()``; it finds the structure and estimates the
         tables, without weights. By default naive Bayes, with the parameters ``prior``, ``class_prior``, ``numeric``,
         ``n_bins``, ``missing``, ``identifiers`` and ``unseen`` of this classifier. An estimator has these parameters
-        itself; beside one, they are refused here.
+        itself; beside one, they are refused here. Either of the two may have a ``class_weight``.
     prior : float, "mle", "backoff" or Prior
         The prior of the conditional probability tables of naive Bayes: a number is added to every count, ``"mle"`` adds
         nothing.
@@ -268,6 +269,13 @@ class AWNB(NetworkClassifier):
         unfitted: NetworkClassifier = clone(given)
         return unfitted
 
+    @property
+    def _class_weight(self) -> str | Mapping[Any, float] | None:
+        inside = None if self.estimator is None else self._unfitted().class_weight
+        if inside is not None and self.class_weight is not None:
+            raise ArgumentError("both AWNB and its estimator have a class_weight, which would count twice; give one")
+        return self.class_weight if inside is None else inside
+
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return self._unfitted()._space(features, target)
 
@@ -284,9 +292,11 @@ class AWNB(NetworkClassifier):
         self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
     ) -> Self:
         X = self._checked_rows(X, reset=True)
-        counted = self._counted(X, y, sample_weight, for_more)
-        weights = sample_weights(sample_weight, counted.n_given, scale=not for_more)
-        estimator = self._unfitted().partial_fit(X, y, classes, weights)  # which does not scale them again
+        counted = self._counted(X, y, sample_weight, classes, for_more)
+        estimator = self._unfitted()
+        estimator._checked_rows(X, reset=True)
+        with using_threads(estimator.n_jobs):
+            estimator._fit_rows(counted, y, classes)
         _refuse_densities(self, estimator.features_)
         self.__dict__.update({name: getattr(estimator, name) for name in FOUND_BY_ESTIMATOR})
         self._estimator = estimator
