@@ -70,6 +70,8 @@ Floats = NDArray[np.float64]
 
 #: The number of folds in which a search by steps judges them.
 FOLDS = 10
+#: What stands for an infinite logarithm where numbers have to be finite.
+LARGEST_LOG = 1e10
 
 
 class RowReader(ClassifierMixin, BaseEstimator):
@@ -689,6 +691,23 @@ class BayesClassifier(RowReader):
         classes; ``predict`` gives a Series.
         """
         return np.exp(self.predict_log_proba(X))
+
+    @also_lazily
+    def decision_function(self, X: Any) -> Floats:
+        """Of two classes the log odds of the second one, shape (n_rows,); of others the log of each probability.
+
+        The log odds are ``log P(classes_[1] | row) - log P(classes_[0] | row)``: above 0 where ``predict`` gives the
+        second class, and not rounded where the probability is nearly 1, unlike those made of ``predict_proba``. What is
+        infinite, because a probability is 0, is 1e10 with its sign: scikit-learn's scores refuse infinity.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            In the order of ``classes_``.
+        """
+        log_proba = self.predict_log_proba(X)
+        values = log_proba[:, 1] - log_proba[:, 0] if len(self.classes_) == 2 else log_proba
+        return np.clip(values, -LARGEST_LOG, LARGEST_LOG)
 
     @also_lazily
     def predict(self, X: Any, costs: ArrayLike | Mapping[Any, Mapping[Any, float]] | None = None) -> NDArray[Any]:
