@@ -739,6 +739,28 @@ class BayesClassifier(RowReader):
             raise ValueError(f"costs must be a finite array of shape ({k}, {k}), true class by predicted class")
         return self.classes_[np.argmin(self.predict_proba(X) @ matrix, axis=1)]
 
+    @property
+    def feature_importances_(self) -> Floats:
+        """How much each column of X tells about the class: numbers from 0 that sum to one, shape (n_features,).
+
+        They are shares of mutual information: of a column and the class given the column's other parents, in the fitted
+        model. See the page on scikit-learn for what this is where the class has parents, and for averages of networks.
+        Columns that the model does not use have 0; if none tells anything, all have. The information of a column does
+        not depend on the order of columns, and two copies of a column have the same, unless one is a parent of the
+        other.
+        """
+        from bntk.classifiers.importances import mean_of, normalised
+
+        check_is_fitted(self)
+        models = vars(self).get("members_", [self])
+        with using_threads(self.n_jobs):
+            found = [model._information() for model in models]
+        return normalised(mean_of(found, np.ones(len(models))), self.features_.names)
+
+    def _information(self) -> dict[str, float]:
+        """What each feature tells about the class, in nats; those that are not named tell nothing."""
+        raise AttributeError(f"{type(self).__name__} does not define _information, how much each feature tells")
+
     def explain(self, X: Any, of: Any = None, against: Any = None) -> pd.DataFrame:
         """The contribution of each feature of one row to the log odds of one class against another.
 
@@ -978,6 +1000,17 @@ class NetworkClassifier(BayesClassifier):
         """The features on which the class depends when all others are known, and the continuous ones."""
         blanket = self.dag_.markov_blanket(self._class_variable.name)
         return [name for name in self.features_.names if name in blanket or name in self.features_.continuous]
+
+    def _information(self) -> dict[str, float]:
+        from bntk.classifiers.importances import in_densities, in_network
+
+        network, target = self._informing_network(), self._class_variable.name
+        found = in_network(network, network.dag.index(target))
+        return found | (in_densities(self.densities_, network.query(target).values) if self.densities_ else {})
+
+    def _informing_network(self) -> BayesianNetwork:
+        """The network that says how much features tell about the class."""
+        return self.network_
 
     def _log_scores(self, table: Table) -> Floats:
         return log_joint_rows(self.network_, self._with_open_class(table), len(self.network_.cpts) - 1)

@@ -281,9 +281,7 @@ class AWNB(NetworkClassifier):
 
     def _hold_weighted(self, estimator: NetworkClassifier) -> None:
         """Weigh the tables of a fitted estimator, which then predicts with them."""
-        *features, target = estimator.network_.cpts
-        weighted = [_powered(cpt, weight) for cpt, weight in zip(features, self.weights_, strict=True)]
-        estimator.network_ = self.network_ = estimator.network_._with_cpts([*weighted, target])
+        estimator.network_ = self.network_ = _with_powers(estimator.network_, self.weights_)
         self._estimator = estimator
 
     # ---------------------------------------------------------------- learning and predicting
@@ -343,6 +341,13 @@ class AWNB(NetworkClassifier):
 
 def _is_plainly(value: Any, default: Any) -> bool:
     return isinstance(value, (str, int, float)) and value == default
+
+
+def _with_powers(network: BayesianNetwork, weights: pd.Series) -> BayesianNetwork:
+    """The network with the table of each feature to the power of its weight."""
+    *features, target = network.cpts
+    powered = [_powered(cpt, weight) for cpt, weight in zip(features, weights, strict=True)]
+    return network._with_cpts([*powered, target])
 
 
 def _powered(cpt: CPT, weight: float) -> CPT:
@@ -457,6 +462,9 @@ class WANBIA(_DiscreteNaiveBayes):
                 ConvergenceWarning,
                 [type(self).__name__],
             )
+
+    def _informing_network(self) -> BayesianNetwork:
+        return _with_powers(self.network_, self.weights_)
 
     def _log_tables(self) -> LogTables:
         return super()._log_tables().weighted(self.weights_.to_numpy())
