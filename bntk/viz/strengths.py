@@ -6,11 +6,10 @@ import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-import numpy as np
-
 from bntk._checking import is_number, shown
 from bntk.errors import DataError, UnknownNameError
 from bntk.graph.dag import DAG
+from bntk.learning.information import conditional_information
 from bntk.network import BayesianNetwork, a_network
 
 Arc = tuple[str, str]
@@ -39,18 +38,9 @@ def arc_information(network: BayesianNetwork) -> dict[Arc, float]:
         names = [parent.name for parent in cpt.parents]
         joint = network.query(names).values[..., None] * cpt.values
         for axis, name in enumerate(names):
-            found[name, cpt.name] = _conditional_information(joint, axis)
+            others = [other for other in range(len(names)) if other != axis]
+            found[name, cpt.name] = conditional_information(joint, [axis], [len(names)], others)
     return {arc: found[arc] for arc in network.dag.arcs}
-
-
-def _conditional_information(joint: Any, axis: int) -> float:
-    """I(X; C | Z) of a joint table: X the axis, C the last one, Z all others."""
-    given_rest = joint.sum(axis=(axis, joint.ndim - 1), keepdims=True)
-    with_parent = joint.sum(axis=-1, keepdims=True)
-    with_child = joint.sum(axis=axis, keepdims=True)
-    positive = joint > 0
-    ratio = np.divide(joint * given_rest, with_parent * with_child, out=np.ones_like(joint), where=positive)
-    return max(0.0, float((joint * np.log(ratio)).sum()))
 
 
 def arc_strengths(dag: DAG, strengths: Any, network: BayesianNetwork | None = None) -> tuple[dict[Arc, float], str]:
