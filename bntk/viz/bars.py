@@ -14,8 +14,8 @@ from bntk.network import BayesianNetwork
 from bntk.viz import style
 from bntk.viz.scene import Box, Item, Label, one_line, text_width
 
-_ROW, _TRACK, _BAR_HEIGHT, _GAP = 11.0, 42.0, 7.0, 5.0
-_NUMBER = text_width("100%", style.STATE_SIZE)
+_ROW, _TRACK, _BAR_HEIGHT, _GAP = 11.0, 42.0, 7.0, 6.0
+_NUMBER = max(text_width(number, style.STATE_SIZE) for number in ("100%", ">99%"))
 _MOST_STATES = 5  # of more states, the most probable are shown
 
 
