@@ -146,9 +146,9 @@ def _packed(frames: Sequence[tuple[float, float, float, float]], n_lone: int, ga
         columns = _grid(frames, lone, gap, max([*broad, 0.0]), widest)
         column_widths = [max(widths[i] for i in lone[k::columns]) for k in range(columns)]
         for start in range(0, n_lone, columns):
-            row, x = lone[start : start + columns], -(sum(column_widths) + gap * (columns - 1)) / 2
-            high = max(frames[i][3] - frames[i][2] for i in row)
-            for i, column in zip(row, column_widths, strict=False):
+            there, x = lone[start : start + columns], -(sum(column_widths) + gap * (columns - 1)) / 2
+            high = max(frames[i][3] - frames[i][2] for i in there)
+            for i, column in zip(there, column_widths, strict=False):
                 middle = (frames[i][0] + frames[i][1]) / 2, (frames[i][2] + frames[i][3]) / 2
                 shifts[i] = (x + column / 2 - middle[0], top - high / 2 - middle[1])
                 x += column + gap

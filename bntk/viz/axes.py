@@ -92,7 +92,7 @@ def _rescale_text(ax: Axes, zoom: float) -> None:
     from matplotlib.text import Annotation, Text
 
     for axis in (ax.xaxis, ax.yaxis):
-        sizes = [label.get_fontsize() for label in axis.get_ticklabels()]
+        sizes = [float(label.get_fontsize()) for label in axis.get_ticklabels()]
         if sizes:
             axis.set_tick_params(labelsize=zoom * sizes[0])
     ticks = {id(label) for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()}

@@ -166,7 +166,7 @@ def dag_picture(
     return Picture(
         dag,
         _lines(dag, found, classes),
-        _looks(dag, target, highlight),
+        node_looks(dag, target, highlight),
         labels=_labels(dag, arc_labels, found, None),
         classes=classes,
         legend=strength_legend(found),
@@ -198,7 +198,7 @@ def network_picture(
     return Picture(
         dag,
         _lines(dag, found, classes),
-        _looks(dag, target, highlight, evidence),
+        node_looks(dag, target, highlight, evidence),
         bars=posterior_bars(network, given, shown) if shown else {},
         labels=_labels(dag, arc_labels, found, network),
         classes=classes,
@@ -221,7 +221,7 @@ def _known(dag: DAG, names: Names, what: str) -> tuple[str, ...]:
     return several
 
 
-def _looks(dag: DAG, target: Names, highlight: Names, evidence: Sequence[str] = ()) -> dict[str, style.NodeStyle]:
+def node_looks(dag: DAG, target: Names, highlight: Names, evidence: Sequence[str] = ()) -> dict[str, style.NodeStyle]:
     """How each node looks; evidence shows before the target, and that before other highlights."""
     return {
         **dict.fromkeys(dag.nodes, style.PLAIN),
