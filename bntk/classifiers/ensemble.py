@@ -305,7 +305,7 @@ class EnsembleKDB(BayesClassifier):
         used = {place for member in self._members for place in member.features.tolist()}
         return [name for place, name in enumerate(self._names_of_columns) if place in used]
 
-    def plot_members(self, X: Any, of: Any = None, *, ax: Axes | None = None) -> Axes:
+    def plot_members(self, X: Any, of: Any = None, **options: Any) -> Axes:
         """A picture of how the members agree: the probability of a class that each gives to each row, and their mean.
 
         Parameters
@@ -314,8 +314,9 @@ class EnsembleKDB(BayesClassifier):
             Rows, at most 200 of which are drawn, in the order of their probabilities.
         of : label, optional
             The class; by default the last of ``classes_``.
-        ax : Axes, optional
+        **options
+            ``ax``, ``title``, ``figsize`` and ``font_size``, see :func:`bntk.viz.plot_members`.
         """
         from bntk.viz.members import plot_members
 
-        return plot_members(self, X, of, ax)
+        return plot_members(self, X, of, **options)
