@@ -21,7 +21,8 @@ class Page:
     """One of the pages: what each row does, with the code of both columns."""
 
     def __init__(self, name: str) -> None:
-        text = (DOCS / name).read_text(encoding="utf-8")
+        self.path = DOCS / name
+        text = self.path.read_text(encoding="utf-8")
         rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("| ")]
         cells = [[cell.strip() for cell in row] for row in rows]
         self.pairs = {
@@ -68,13 +69,16 @@ def pair_set(arcs: Iterable[tuple[str, str]]) -> set[frozenset[str]]:
 def same_network(
     one: bntk.BayesianNetwork, other: bntk.BayesianNetwork, rtol: float = 1e-9, atol: float = 1e-15
 ) -> None:
-    """The same arcs and tables, whatever the order of nodes and parents."""
+    """The same arcs and tables, whatever the order of nodes, parents and states."""
     assert {*one.dag.arcs} == {*other.dag.arcs}
     for cpt in other.cpts:
         family = [variable.name for variable in cpt.family]
-        expected = other.query(family)
-        assert one.query(family).variables == expected.variables
-        np.testing.assert_allclose(one.query(family).values, expected.values, rtol=rtol, atol=atol)
+        table = one.query(family).values
+        for axis, variable in enumerate(cpt.family):
+            states = one.variable(variable.name).states
+            assert {*states} == {*variable.states}
+            table = table.take([states.index(state) for state in variable.states], axis)
+        np.testing.assert_allclose(table, other.query(family).values, rtol=rtol, atol=atol)
 
 
 def sampled_alike(theirs: Any, ours: bntk.Table) -> None:
