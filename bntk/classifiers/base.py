@@ -295,15 +295,17 @@ class BayesClassifier(RowReader):
         between theirs, and do not jump at a cut. ``"smooth:8"`` has eight intervals, ``"smooth:joint"`` those of
         ``"joint"``. ``"averaged"`` is the mean of three such models, with coarser and finer cuts. ``"mdl"`` cuts into
         intervals by the supervised method of Fayyad and Irani, ``"width"`` and ``"frequency"`` cut into ``n_bins``
-        intervals, and ``"joint"`` cuts at the thresholds of a decision tree over all columns, so that a column is also
-        cut where it matters only together with others; these four do not interpolate. ``"category"`` makes each number
-        a state, and ``"bernoulli"`` only distinguishes numbers above zero from others. Given for all columns,
-        ``"joint"``, ``"smooth"`` and ``"averaged"`` leave at most ten different whole numbers states, as ``"auto"``.
+        intervals, ``"joint"`` cuts at the thresholds of a decision tree over all columns, so that a column is also
+        cut where it matters only together with others, and ``"hartemink"`` into ``n_bins`` intervals that keep much of
+        the mutual information between the columns and the class (:func:`bntk.cuts.hartemink_cuts`); these five do not
+        interpolate. ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above zero
+        from others. Given for all columns, ``"joint"``, ``"hartemink"``, ``"smooth"`` and ``"averaged"`` leave at most
+        ten different whole numbers states, as ``"auto"``.
         ``"gaussian"`` and ``"kde"`` estimate a density given the class, ``"multinomial"`` treats the columns as counts
         of words. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states already,
         which are left as they are.
     n_bins : int
-        The number of intervals for ``"width"`` and ``"frequency"``.
+        The number of intervals for ``"width"``, ``"frequency"`` and ``"hartemink"``.
     missing : {"marginal", "em", "state"}
         How missing values are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
         table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values,
