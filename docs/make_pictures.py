@@ -189,6 +189,19 @@ def calibration_figure() -> Figure:
     return figure
 
 
+def importances_figure() -> Figure:
+    """How much each column of the wines tells."""
+    return bntk.viz.plot_importances(wine_tan(), most=10).figure  # type: ignore[return-value]
+
+
+def explanations_figure() -> Figure:
+    """What features add to the log odds of a cultivar in all wines."""
+    from sklearn.datasets import load_wine
+
+    told = wine_tan().explain_rows(load_wine(as_frame=True).data, of="B", against="A")
+    return told.plot(most=10).figure  # type: ignore[return-value]
+
+
 def main() -> None:
     """Write all pictures."""
     folder = Path(__file__).parent / "pictures"
@@ -196,7 +209,11 @@ def main() -> None:
     for name, (scene, words) in scenes().items():
         (folder / f"{name}.svg").write_text(to_svg(scene, words) + "\n", encoding="utf-8")
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "bntk"}):  # the same figure, the same file
-        for name, make in (("unlabelled", unlabelled_figure), ("calibration", calibration_figure)):
+        figures = {
+            "unlabelled": unlabelled_figure, "calibration": calibration_figure,
+            "importances": importances_figure, "explanations": explanations_figure,
+        }  # fmt: skip
+        for name, make in figures.items():
             make().savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
 
 
