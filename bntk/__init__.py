@@ -46,6 +46,7 @@ _LAZY = {
     "learning": "bntk.learning",
     "priors": "bntk.learning.priors",
     "score": "bntk.learning.scores:score",
+    "arc_strength": "bntk.learning.scores:arc_strength",
     "scores": "bntk.learning.scores",
     "Space": "bntk.learning.space:Space",
     "Group": "bntk.learning.space:Group",
@@ -115,6 +116,7 @@ if _TYPE_CHECKING:  # for editors and type checkers; what is not here works all 
     from bntk.learning.learn import learn as learn
     from bntk.learning.learn import learn_structure as learn_structure
     from bntk.learning.parameters import fit as fit
+    from bntk.learning.scores import arc_strength as arc_strength
     from bntk.learning.scores import score as score
     from bntk.learning.search.bootstrap import bootstrap_strengths as bootstrap_strengths
     from bntk.learning.space import Group as Group

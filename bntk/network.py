@@ -1603,10 +1603,13 @@ class BayesianNetwork:
         *,
         target: str | Iterable[str] = (),
         strengths: Any = None,
+        arc_labels: Any = None,
         bars: bool | Iterable[str] | None = None,
         highlight: str | Iterable[str] = (),
         ax: Any = None,
         title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        font_size: float | None = None,
         layout: str = "auto",
     ) -> Any:
         """Draw the network; with evidence, the posterior of every variable as bars inside its node.
@@ -1619,12 +1622,18 @@ class BayesianNetwork:
             Nodes to colour: class variables, and others.
         strengths : "mi", mapping of (parent, child) to number, or bootstrap strengths, optional
             Strong arcs are drawn wide, see :func:`bntk.viz.plot_network`.
+        arc_labels : True, mapping of (parent, child) to number or text, or as ``strengths``, optional
+            What to write beside arcs; ``True`` writes their strengths.
         bars : bool or iterable of str, optional
             Which nodes have bars: by default all if there is evidence, else none.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure of the size that the network needs.
         title : str, optional
             The title of the picture.
+        figsize : (float, float), optional
+            Width and height of the new figure in inches, which the picture is fitted into.
+        font_size : float, optional
+            Size of the names in points, 10 by default.
         layout : {"auto", "layered", "graphviz"}
             How nodes are placed, see :func:`bntk.viz.plot_dag`.
 
@@ -1644,10 +1653,13 @@ class BayesianNetwork:
             given,
             target=target,
             strengths=strengths,
+            arc_labels=arc_labels,
             bars=bars,
             highlight=highlight,
             ax=ax,
             title=title,
+            figsize=figsize,
+            font_size=font_size,
             layout=layout,
         )
 

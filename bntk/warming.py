@@ -122,6 +122,7 @@ def _of_learning() -> Iterator[Callable[[], Any]]:
     yield lambda: bntk.learn(rows, weights=np.ones(300))
     yield lambda: number_configurations(rows.codes, rows.cards.tolist())
     yield lambda: bntk.learn(rows, search="hc", weights=np.ones(300))
+    yield lambda: bntk.cuts.hartemink_cuts([np.arange(10.0), np.arange(10.0)], 2, initial_bins=4)
 
 
 def _of_classifiers() -> Iterator[Callable[[], Any]]:

@@ -22,13 +22,15 @@ from bntk import _checking
 from bntk._threads import run_parallel, spans
 from bntk.classifiers import averaged_kernels as kernels
 from bntk.classifiers.base import BayesClassifier
+from bntk.classifiers.importances import in_densities
+from bntk.classifiers.shares import shared
 from bntk.cpt import CPT
 from bntk.data.table import Table, code_dtype
 from bntk.data.variable import Variable, names_of
 from bntk.errors import DataError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import MAX_ENTRIES, PairTables, TableCounter
-from bntk.learning.information import mutual_information
+from bntk.learning.information import conditional_information, mutual_information
 from bntk.learning.priors import Tables, posterior_mean
 from bntk.network import BayesianNetwork
 
@@ -37,6 +39,8 @@ Ints = NDArray[np.int64]
 
 # Rows that are predicted at once; fixed, so that answers do not depend on the number of threads.
 ROWS = 1 << 15
+# What stands for the probability of a context that does not occur, to divide by.
+TINY = 1e-300
 # Features are looked up in groups with at most so many configurations; their tables then stay in the first-level cache.
 MOST_SLOTS = 256
 # Tables with more entries are made for a file only if it has counts in proportion.
@@ -142,6 +146,40 @@ class Ensemble:
         run_parallel(add, spans(table.n_rows, -(-table.n_rows // ROWS)))
         with np.errstate(divide="ignore"):
             return (tops + np.log(sums)).T, weight.T
+
+    def informations(self) -> Floats:
+        """What each feature tells about the class in each member, given the superparents, (n_members, n_features).
+
+        The superparents share what they tell together.
+        """
+        found = np.zeros((len(self.superparents), len(self.cards)))
+        starts = _columns(self.cards)[:-1]
+
+        def add(m: int) -> None:
+            contexts = slice(*self.first_contexts[m : m + 2].tolist())
+            joint, lines = np.exp(self.heads[contexts]), np.exp(self.lines[contexts])
+            told = np.einsum("sk,skx->x", joint, _log_ratios(joint, lines))
+            found[m] = np.maximum(np.add.reduceat(told, starts), 0.0)
+            own = self.superparents[m].tolist()
+            found[m, own] = _shares(joint.reshape(*self.cards[own].tolist(), -1))
+
+        run_parallel(add, range(len(found) if len(starts) else 0))
+        return found
+
+
+def _log_ratios(joint: Floats, lines: Floats) -> Floats:
+    """P(x | context, class) log( P(x | context, class) / P(x | context) ), with the joint of contexts and classes."""
+    total = np.maximum(joint.sum(axis=1, keepdims=True), TINY)
+    mixed = np.einsum("sk,skx->sx", joint / total, lines)[:, None]
+    ratio = np.divide(lines, mixed, out=np.ones_like(lines), where=(lines > 0) & (mixed > 0))
+    return np.asarray(lines * np.log(ratio))
+
+
+def _shares(joint: Floats) -> list[float]:
+    """What each axis of a table tells about the last one, shared where they tell it together."""
+    last = joint.ndim - 1
+    told = shared(range(last), lambda sets: np.array([conditional_information(joint, some, [last]) for some in sets]))
+    return [max(0.0, float(told[axis])) for axis in range(last)]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -324,6 +362,13 @@ class AveragedClassifier(BayesClassifier):
         return scores
 
     # ---------------------------------------------------------------- looking inside
+
+    def _information(self) -> dict[str, float]:
+        """The mean over the members, by their weights."""
+        ensemble = next(some for some in self._ensembles if some.weights.sum() > 0)
+        found = ensemble.weights @ ensemble.informations() / ensemble.weights.sum()
+        densities = in_densities(self.densities_, self._class_cpt.values)
+        return dict(zip(self._counts.pairs.names, found.tolist(), strict=True)) | densities
 
     def _member(self, superparents: Sequence[str]) -> BayesianNetwork:
         """One member as a network; its own counts are kept where its tables are what they give."""

@@ -28,6 +28,7 @@ from bntk._documenting import complete_docstring
 from bntk._interrupts import raising_interrupts
 from bntk._memory import says_what_to_do
 from bntk._threads import using_threads
+from bntk.classifiers.class_weights import refuse_balanced, with_class_weight
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
 from bntk.classifiers.features import ClassColumn, Features, Rows
 from bntk.classifiers.interpolation import average, interpolated
@@ -69,6 +70,8 @@ Floats = NDArray[np.float64]
 
 #: The number of folds in which a search by steps judges them.
 FOLDS = 10
+#: What stands for an infinite logarithm where numbers have to be finite.
+LARGEST_LOG = 1e10
 
 
 class RowReader(ClassifierMixin, BaseEstimator):
@@ -279,6 +282,12 @@ class BayesClassifier(RowReader):
     class_prior : {"empirical", "uniform"}, array_like or mapping
         The probabilities of the classes: as in the training rows (smoothed by ``prior``), all equal, or given: in the
         order of ``classes_``, or by label.
+    class_weight : "balanced", mapping or None
+        How often a row of each class counts, by label; one that is not named counts once. It multiplies
+        ``sample_weight``. ``"balanced"`` gives all classes the same sum of weights, and keeps the sum over all rows;
+        ``partial_fit`` refuses it. Rows of a :func:`bntk.scan` or Dask DataFrame have a column of weights instead. If
+        only the probabilities of the classes are to be others, and not how much their rows tell about the features,
+        choose ``class_prior``; if errors cost differently, ``costs`` in ``predict``.
     numeric : str or mapping
         How columns of numbers are modelled. ``"auto"``: at most ten different whole numbers are states as they are;
         other numbers are cut and interpolated, as by ``"smooth"``. ``"smooth"`` cuts numbers into five intervals with
@@ -286,15 +295,17 @@ class BayesClassifier(RowReader):
         between theirs, and do not jump at a cut. ``"smooth:8"`` has eight intervals, ``"smooth:joint"`` those of
         ``"joint"``. ``"averaged"`` is the mean of three such models, with coarser and finer cuts. ``"mdl"`` cuts into
         intervals by the supervised method of Fayyad and Irani, ``"width"`` and ``"frequency"`` cut into ``n_bins``
-        intervals, and ``"joint"`` cuts at the thresholds of a decision tree over all columns, so that a column is also
-        cut where it matters only together with others; these four do not interpolate. ``"category"`` makes each number
-        a state, and ``"bernoulli"`` only distinguishes numbers above zero from others. Given for all columns,
-        ``"joint"``, ``"smooth"`` and ``"averaged"`` leave at most ten different whole numbers states, as ``"auto"``.
+        intervals, ``"joint"`` cuts at the thresholds of a decision tree over all columns, so that a column is also
+        cut where it matters only together with others, and ``"hartemink"`` into ``n_bins`` intervals that keep much of
+        the mutual information between the columns and the class (:func:`bntk.cuts.hartemink_cuts`); these five do not
+        interpolate. ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above zero
+        from others. Given for all columns, ``"joint"``, ``"hartemink"``, ``"smooth"`` and ``"averaged"`` leave at most
+        ten different whole numbers states, as ``"auto"``.
         ``"gaussian"`` and ``"kde"`` estimate a density given the class, ``"multinomial"`` treats the columns as counts
         of words. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states already,
         which are left as they are.
     n_bins : int
-        The number of intervals for ``"width"`` and ``"frequency"``.
+        The number of intervals for ``"width"``, ``"frequency"`` and ``"hartemink"``.
     missing : {"marginal", "em", "state"}
         How missing values are treated. ``"marginal"``: they are summed out in prediction, and a row counts for each
         table in which it is complete. ``"em"``: the same, but the tables are estimated by EM from all observed values,
@@ -335,6 +346,7 @@ class BayesClassifier(RowReader):
 
     prior: Prior | str | float = 0.5
     class_prior: str | ArrayLike | Mapping[Any, float] = "empirical"
+    class_weight: str | Mapping[Any, float] | None = None
     numeric: str | Mapping[str, Any] = "auto"
     n_bins: int = 10
     missing: str = "marginal"
@@ -431,7 +443,8 @@ class BayesClassifier(RowReader):
                 return self._take_over(self.members_[0])
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
                 raise ValueError(f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()}")
-            X, labels, weights, *_ = self._counted(self._checked_rows(X, reset=False), y, sample_weight, for_more=True)
+            X = self._checked_rows(X, reset=False)
+            X, labels, weights, *_ = self._counted(X, y, sample_weight, self.classes_, for_more=True)
             if labels.order is not None and self._ordered_classes(labels.order) != list(self._class_variable.states):
                 raise ValueError(
                     f"y declares the order {format_states(labels.order)} of the classes, but in the first call it was "
@@ -472,7 +485,7 @@ class BayesClassifier(RowReader):
         self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
     ) -> Self:
         """Learn; ``for_more`` says that rows are to be added later, which must be possible."""
-        rows = self._counted(self._checked_rows(X, reset=True), y, sample_weight, for_more)
+        rows = self._counted(self._checked_rows(X, reset=True), y, sample_weight, classes, for_more)
         return self._fit_rows(rows, y, classes)
 
     def _fit_rows(self, counted: CountedRows, y: Any, classes: ArrayLike | None) -> Self:
@@ -682,6 +695,23 @@ class BayesClassifier(RowReader):
         return np.exp(self.predict_log_proba(X))
 
     @also_lazily
+    def decision_function(self, X: Any) -> Floats:
+        """Of two classes the log odds of the second one, shape (n_rows,); of others the log of each probability.
+
+        The log odds are ``log P(classes_[1] | row) - log P(classes_[0] | row)``: above 0 where ``predict`` gives the
+        second class, and not rounded where the probability is nearly 1, unlike those made of ``predict_proba``. What is
+        infinite, because a probability is 0, is 1e10 with its sign: scikit-learn's scores refuse infinity.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            In the order of ``classes_``.
+        """
+        log_proba = self.predict_log_proba(X)
+        values = log_proba[:, 1] - log_proba[:, 0] if len(self.classes_) == 2 else log_proba
+        return np.clip(values, -LARGEST_LOG, LARGEST_LOG)
+
+    @also_lazily
     def predict(self, X: Any, costs: ArrayLike | Mapping[Any, Mapping[Any, float]] | None = None) -> NDArray[Any]:
         """The most probable class of each row, or the one with the least expected cost.
 
@@ -710,6 +740,28 @@ class BayesClassifier(RowReader):
         if matrix.shape != (k, k) or not np.isfinite(matrix).all():
             raise ValueError(f"costs must be a finite array of shape ({k}, {k}), true class by predicted class")
         return self.classes_[np.argmin(self.predict_proba(X) @ matrix, axis=1)]
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """How much each column of X tells about the class: numbers from 0 that sum to one, shape (n_features,).
+
+        They are shares of mutual information: of a column and the class given the column's other parents, in the fitted
+        model. See the page on scikit-learn for what this is where the class has parents, and for averages of networks.
+        Columns that the model does not use have 0; if none tells anything, all have. The information of a column does
+        not depend on the order of columns, and two copies of a column have the same, unless one is a parent of the
+        other.
+        """
+        from bntk.classifiers.importances import mean_of, normalised
+
+        check_is_fitted(self)
+        models = vars(self).get("members_", [self])
+        with using_threads(self.n_jobs):
+            found = [model._information() for model in models]
+        return normalised(mean_of(found, np.ones(len(models))), self.features_.names)
+
+    def _information(self) -> dict[str, float]:
+        """What each feature tells about the class, in nats; those that are not named tell nothing."""
+        raise AttributeError(f"{type(self).__name__} does not define _information, how much each feature tells")
 
     def explain(self, X: Any, of: Any = None, against: Any = None) -> pd.DataFrame:
         """The contribution of each feature of one row to the log odds of one class against another.
@@ -744,14 +796,20 @@ class BayesClassifier(RowReader):
 
     # ---------------------------------------------------------------- checking what is given
 
-    def _counted(self, X: Any, y: Any, sample_weight: Any, for_more: bool = False) -> CountedRows:
-        """The rows that count and their labels; ``for_more`` says that weights are to be taken as they are."""
+    def _counted(
+        self, X: Any, y: Any, sample_weight: Any, classes: ArrayLike | None = None, for_more: bool = False
+    ) -> CountedRows:
+        """The rows that count and their labels, of which there may be more ``classes`` in other rows.
+
+        ``for_more`` says that rows may be added, so that weights are taken as they are.
+        """
         labels, n_rows = self._read_labels(X, y), _n_rows(X)
         if len(labels) != n_rows:
             raise ValueError(
                 f"X has {n_rows:,} rows, but y has {len(labels):,} labels: inconsistent numbers of samples"
             )
-        weights = sample_weights(sample_weight, n_rows, scale=not for_more)
+        weights = self._times_class_weight(labels, sample_weights(sample_weight, n_rows), classes, for_more)
+        weights = weights if weights is None or for_more else scaled_up(weights)
         places = None if weights is None or weights.all() else np.flatnonzero(weights)
         if weights is not None and places is not None:  # as if the others were not there, for states and cuts, too
             X, labels, weights = _rows_of(X, places), labels.take(places), weights[places]
@@ -759,6 +817,20 @@ class BayesClassifier(RowReader):
             row = int(np.argmin(labels.known))
             raise _missing_label(self, row if places is None else int(places[row]), for_more)
         return CountedRows(X, labels, weights, places, n_rows)
+
+    @property
+    def _class_weight(self) -> str | Mapping[Any, float] | None:
+        """The weights of classes that count, which may be those of an estimator inside."""
+        return self.class_weight
+
+    def _times_class_weight(
+        self, labels: ClassColumn, weights: Floats | None, classes: ArrayLike | None, for_more: bool
+    ) -> Floats | None:
+        given = self._class_weight
+        if for_more:
+            refuse_balanced(given)
+        others = [] if classes is None else np.asarray(classes).tolist()
+        return with_class_weight(given, labels.labels.tolist(), labels.codes, weights, others)
 
     def _read_labels(self, X: Any, y: Any) -> ClassColumn:
         if y is None:
@@ -931,6 +1003,17 @@ class NetworkClassifier(BayesClassifier):
         blanket = self.dag_.markov_blanket(self._class_variable.name)
         return [name for name in self.features_.names if name in blanket or name in self.features_.continuous]
 
+    def _information(self) -> dict[str, float]:
+        from bntk.classifiers.importances import in_densities, in_network
+
+        network, target = self._informing_network(), self._class_variable.name
+        found = in_network(network, network.dag.index(target))
+        return found | (in_densities(self.densities_, network.query(target).values) if self.densities_ else {})
+
+    def _informing_network(self) -> BayesianNetwork:
+        """The network that says how much features tell about the class."""
+        return self.network_
+
     def _log_scores(self, table: Table) -> Floats:
         return log_joint_rows(self.network_, self._with_open_class(table), len(self.network_.cpts) - 1)
 
@@ -997,8 +1080,8 @@ def _missing_label(classifier: BayesClassifier, row: int, for_more: bool) -> Val
     )
 
 
-def sample_weights(given: Any, n_rows: int, scale: bool = True) -> Floats | None:
-    """The weights of rows that an estimator was given, checked, and scaled up where they sum to less than the rows."""
+def sample_weights(given: Any, n_rows: int) -> Floats | None:
+    """The weights of rows that an estimator was given, checked."""
     if given is None:
         return None
     given = numbers("sample_weight", given, "numbers, one for each row")
@@ -1006,7 +1089,7 @@ def sample_weights(given: Any, n_rows: int, scale: bool = True) -> Floats | None
     weights = checked_weights(weights, n_rows, "sample_weight")
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number: a row of weight 0 is not there.")
-    return scaled_up(weights) if scale else weights
+    return weights
 
 
 def _n_rows(X: Any) -> int:

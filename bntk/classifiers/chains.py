@@ -234,13 +234,39 @@ class ChainTables:
 
     def predict(self, codes: Codes, numbers: Floats) -> tuple[Floats, Floats]:
         """P(class | features) of rows, shape (n_rows, n_classes), and log P(features in use)."""
-        states = coded(self.columns, self.member.cuts, codes, numbers)
+        return self._predict(coded(self.columns, self.member.cuts, codes, numbers))
+
+    def _predict(self, states: Codes) -> tuple[Floats, Floats]:
         proba, evidence = np.empty((states.shape[1], len(self.log_prior))), np.empty(states.shape[1])
         kernels.predict_rows(
             states, self.cards, self.member.features, self.parents, self.depths, *self.trees, self.most_rows,
             self.train, self.classes, self.weights, self.smoothing, self.estimated, self.log_prior, proba, evidence,
         )  # fmt: skip
         return proba, evidence
+
+    def informations(self, rows: Ints) -> Floats:
+        """What each feature in use tells about the class, given its parents: I(X; C | parents), in nats.
+
+        The parents are distributed as in some of the training rows; the class given the parents is what the member says
+        when it sees them alone.
+        """
+        train, weights = self.train[:, rows], self.weights[rows] / max(self.weights[rows].sum(), 1e-300)
+        found = np.zeros(len(self.depths))
+        for f, (own, chain) in enumerate(zip(self.member.features.tolist(), self.member.parents, strict=True)):
+            seen = np.repeat(self.cards[:, None], len(rows), axis=1).astype(train.dtype)  # nothing but the parents
+            seen[chain] = train[chain]
+            proba, n_states = self._predict(seen)[0], int(self.cards[own])
+            states = np.empty(
+                (len(train), len(rows) * n_states), dtype=train.dtype
+            )  # only those of the family are read
+            states[chain] = np.repeat(train[chain], n_states, axis=1)
+            states[own] = np.tile(np.arange(n_states), len(rows))
+            table = self._theta(f, own, states).reshape(len(rows), n_states, -1)
+            table /= np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
+            mixed = np.einsum("rxk,rk->rx", table, proba)[:, :, None]
+            ratio = np.divide(table, mixed, out=np.ones_like(table), where=(table > 0) & (mixed > 0))
+            found[f] = max(0.0, float(np.einsum("r,rk,rxk->", weights, proba, table * np.log(ratio))))
+        return found
 
     def network(self, target: Variable) -> BayesianNetwork:
         """The member as a network, with full tables."""
@@ -271,13 +297,17 @@ class ChainTables:
         shape = tuple(self.cards[axes].tolist())
         states = np.zeros((len(self.columns), math.prod(shape)), dtype=np.uint16)
         states[axes] = np.indices(shape).reshape(len(axes), -1)
+        table = np.moveaxis(self._theta(f, place, states).reshape(*shape, -1), -1, -2)
+        return posterior_mean(table, 0.0)
+
+    def _theta(self, f: int, place: int, states: Codes) -> Floats:
+        """P(child | parents, class) up to a factor for configurations of features, shape (configurations, classes)."""
         table = np.empty((states.shape[1], len(self.log_prior)))
         kernels.family_table(
             states, self.cards, f, place, self.parents, self.depths, *self.trees, self.most_rows, self.train,
             self.classes, self.weights, self.smoothing, self.estimated, table,
         )  # fmt: skip
-        table = np.moveaxis(table.reshape(*shape, -1), -1, -2)
-        return posterior_mean(table, 0.0)
+        return table
 
 
 def cards_of(columns: Sequence[Variable | str], cuts: Sequence[Floats]) -> Ints:

@@ -98,11 +98,11 @@ def draw_members(
     classes, weights, n = training.classes, training.weights, training.n_rows
     drawn = np.array([isinstance(column, str) for column in columns], dtype=bool)
     counted = [Column.of(numbers, classes, n_classes, weights) for numbers in training.numbers]
-    judged = _some(n, JUDGED_ROWS, np.random.default_rng([seed, 0]))
+    judged = some_rows(n, JUDGED_ROWS, np.random.default_rng([seed, 0]))
     nothing = [np.empty(0)] * len(counted)
     plain, cards = coded(columns, nothing, training.codes, training.numbers), cards_of(columns, nothing)
     known = Information(np.zeros(len(columns)), np.zeros((len(columns), len(columns))))
-    fixed_rows = _some(n, INFORMATION_ROWS, np.random.default_rng([seed, 1]))
+    fixed_rows = some_rows(n, INFORMATION_ROWS, np.random.default_rng([seed, 1]))
     kernels.feature_information(plain, cards, classes, n_classes, weights, fixed_rows, ~drawn, *known)
     max_k = min(max_k, max(0, len(columns) - 1))
 
@@ -115,7 +115,7 @@ def draw_members(
         if drawn.any():
             codes = coded(columns, cuts, training.codes, training.numbers)
             information = Information(known.with_class.copy(), known.given_class.copy())
-            rows = _some(n, INFORMATION_ROWS, generator)
+            rows = some_rows(n, INFORMATION_ROWS, generator)
             kernels.feature_information(codes, cards, classes, n_classes, weights, rows, drawn, *information)
         own, left = weights, np.minimum(weights, 1.0)
         if bootstrap:
@@ -139,7 +139,7 @@ def draw_members(
     return Drawn(members, proba, true_proba, classes[judged], weights[judged])
 
 
-def _some(n_rows: int, most: int, generator: np.random.Generator) -> Ints:
+def some_rows(n_rows: int, most: int, generator: np.random.Generator) -> Ints:
     """All rows, or as many drawn from them, in their order."""
     if n_rows <= most:
         return np.arange(n_rows)

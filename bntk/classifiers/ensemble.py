@@ -20,8 +20,9 @@ from bntk._threads import run_parallel, spans, stop_if_over
 from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.chains import ChainTables, Member, TrainingRows, smoothing_of
 from bntk.classifiers.combining import member_weights, temperature, tempered
-from bntk.classifiers.drawing import LOSSES, draw_members
+from bntk.classifiers.drawing import LOSSES, draw_members, some_rows
 from bntk.classifiers.features import Rows
+from bntk.classifiers.importances import mean_of
 from bntk.classifiers.interpolation import interpolated
 from bntk.data.numbers import DRAWN
 from bntk.data.table import Table
@@ -38,6 +39,8 @@ Floats = NDArray[np.float64]
 
 #: Rows that are predicted at once; fixed, so that answers do not depend on the number of threads.
 ROWS = 256
+#: Training rows on which a member says how much its features tell.
+INFORMED_ROWS = 256
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -209,6 +212,10 @@ class EnsembleKDB(BayesClassifier):
         found |= {name: name for name in self.features_.continuous}
         return [found[name] for name in self.features_.names if name in found]
 
+    @property
+    def _names_of_columns(self) -> list[str]:
+        return [str(getattr(column, "name", column)) for column in self._columns]
+
     def _restore(self) -> None:
         super()._restore()
         self._check_ways()
@@ -257,6 +264,19 @@ class EnsembleKDB(BayesClassifier):
 
     # ---------------------------------------------------------------- looking inside
 
+    def _information(self) -> dict[str, float]:
+        """The mean over the members, by their weights, each on some of the training rows."""
+        names = self._names_of_columns
+
+        def of_member(i: int) -> dict[str, float]:
+            stop_if_over()
+            tables = self._tables[i]
+            rows = some_rows(self._training.n_rows, INFORMED_ROWS, np.random.default_rng([0, i]))
+            told = tables.informations(rows).tolist()
+            return {names[v]: value for v, value in zip(tables.member.features.tolist(), told, strict=True)}
+
+        return mean_of(run_parallel(of_member, range(len(self._tables))), self.weights_)
+
     def member(self, i: int) -> BayesianNetwork:
         """The network of a member, from 0; its variables have the states that this member cuts numbers into.
 
@@ -283,9 +303,9 @@ class EnsembleKDB(BayesClassifier):
         """The features that some member uses."""
         check_is_fitted(self)
         used = {place for member in self._members for place in member.features.tolist()}
-        return [str(getattr(c, "name", c)) for place, c in enumerate(self._columns) if place in used]
+        return [name for place, name in enumerate(self._names_of_columns) if place in used]
 
-    def plot_members(self, X: Any, of: Any = None, *, ax: Axes | None = None) -> Axes:
+    def plot_members(self, X: Any, of: Any = None, **options: Any) -> Axes:
         """A picture of how the members agree: the probability of a class that each gives to each row, and their mean.
 
         Parameters
@@ -294,8 +314,9 @@ class EnsembleKDB(BayesClassifier):
             Rows, at most 200 of which are drawn, in the order of their probabilities.
         of : label, optional
             The class; by default the last of ``classes_``.
-        ax : Axes, optional
+        **options
+            ``ax``, ``title``, ``figsize`` and ``font_size``, see :func:`bntk.viz.plot_members`.
         """
         from bntk.viz.members import plot_members
 
-        return plot_members(self, X, of, ax)
+        return plot_members(self, X, of, **options)

@@ -348,7 +348,21 @@ def leave_one_out(
             if own[q] < r:
                 rows[n_known] = q
                 n_known += 1
-        root_theta(own, r, n_known, rows, judged, classes, weights, left, alpha, cells.reshape(r, n_classes), totals, inverse, theta)
+        root_theta(
+            own,
+            r,
+            n_known,
+            rows,
+            judged,
+            classes,
+            weights,
+            left,
+            alpha,
+            cells.reshape(r, n_classes),
+            totals,
+            inverse,
+            theta,
+        )
         starts[0], starts[1], n_groups = 0, n_known, 1
         chosen, least = -1, best - TIE_SHARE * abs(best)
         for k in range(max_k + 1):

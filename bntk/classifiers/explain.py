@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import combinations
-from math import factorial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
 from bntk.classifiers.features import Rows
 from bntk.classifiers.interpolation import average, codings_of
+from bntk.classifiers.shares import less, shared
 from bntk.data.numbers import DRAWN
 from bntk.data.table import Table, code_dtype
 from bntk.errors import DataError
@@ -35,8 +34,6 @@ View = tuple[float, BayesClassifier, Rows, Table]
 NOTHING = 1e-12
 #: What a mean of probabilities adds to the mean of log odds.
 AVERAGING = "averaging, and features together"
-#: Features that share a contribution fairly, by all their subsets; more share it in the order of columns.
-MOST_SHARING = 8
 
 
 def explain_row(classifier: BayesClassifier, X: Any, of: Any = None, against: Any = None) -> pd.DataFrame:
@@ -135,7 +132,7 @@ def _family_parts(network: BayesianNetwork, table: Table) -> list[Part]:
     above, below = set(dag.parent_indices[target]), set(dag.child_indices[target])
     query = _Query(network, codes, cards)
     shares: dict[int, Floats] = {target: query.log_joint([()])[0]}
-    shares |= _shared(sorted(above & seen), query.log_joint)
+    shares |= shared(sorted(above & seen), query.log_joint)
     for child in sorted(below & seen):
         parents = {*dag.parent_indices[child]} - {target}
         if not parents <= seen:
@@ -146,9 +143,9 @@ def _family_parts(network: BayesianNetwork, table: Table) -> list[Part]:
         def log_table(sets: Sequence[Sequence[int]], child: int = child, beside: Sequence[int] = beside) -> Floats:
             """log P(child | class, beside, set) for each set."""
             with_child = query.log_joint([(*beside, *some, child) for some in sets])
-            return _less(with_child, query.log_joint([(*beside, *some) for some in sets]))
+            return less(with_child, query.log_joint([(*beside, *some) for some in sets]))
 
-        given = _shared(apart, log_table)
+        given = shared(apart, log_table)
         whole = query.table(child)
         if not all(np.isfinite(share).all() for share in given.values()):
             given = {}
@@ -180,31 +177,6 @@ class _Query:
         place = tuple(slice(None) if u == target else int(self.codes[u]) for u in family)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.network.cpts[v].values[place]))
-
-
-def _shared(players: Sequence[int], value: Callable[[Sequence[Sequence[int]]], Floats]) -> dict[int, Floats]:
-    """What each player adds to the value of a set, the mean over all orders (Shapley 1953); in their order if many.
-
-    ``value`` gives one row per set.
-    """
-    if len(players) > MOST_SHARING:
-        known = value([players[:n] for n in range(len(players) + 1)])
-        return dict(zip(players, _less(known[1:], known[:-1]), strict=True))
-    sets = [some for n in range(len(players) + 1) for some in combinations(players, n)]
-    worth = dict(zip(sets, value(sets), strict=True)) if players else {}
-    shares = {}
-    for player in players:
-        without = [some for some in sets if player not in some]
-        weights = [factorial(len(some)) * factorial(len(players) - len(some) - 1) for some in without]
-        gains = [_less(worth[tuple(sorted((*some, player)))], worth[some]) for some in without]
-        shares[player] = np.average(gains, axis=0, weights=weights)
-    return shares
-
-
-def _less(one: Floats, other: Floats) -> Floats:
-    """The difference of logs; 0 where both are those of zero."""
-    with np.errstate(invalid="ignore"):
-        return np.where(np.isneginf(one) & np.isneginf(other), 0.0, one - other)
 
 
 def _omission_parts(classifier: BayesClassifier, rows: Rows) -> list[Part]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bntk import _checking
 from bntk._checking import Check
+from bntk.classifiers.class_weights import check_class_weight
 from bntk.data.coding import IDENTIFIERS
 from bntk.data.cuts import MOST_BINS
 from bntk.graph.dag import DAG
@@ -99,6 +100,7 @@ def optional(check: Check) -> Check:
 PARAMETERS: dict[str, Check] = {
     "prior": _prior,
     "class_prior": _class_prior,
+    "class_weight": check_class_weight,
     "numeric": _numeric,
     "n_bins": partial(_checking.whole_number, least=1, most=MOST_BINS),
     "missing": partial(_checking.one_of, choices=("marginal", "em", "state")),

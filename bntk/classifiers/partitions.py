@@ -28,9 +28,7 @@ def also_lazily(method: Callable[Concatenate[C, Any, P], R]) -> Callable[Concate
             return method(self, X, *arguments, **named)
         check_is_fitted(self)
         validate_data(self, X._meta, skip_check_array=True, reset=False)
-        meta = _labelled(self, X._meta, None)
-        if method.__name__ != "predict":
-            meta = _labelled(self, X._meta, np.empty((0, len(self.classes_))))  # type: ignore[attr-defined]
+        meta = _labelled(method.__name__, self, X._meta, _of_no_rows(method.__name__, self))
         call = functools.partial(_predict, method.__name__, arguments, named)
         return by_partition(call, self, X, meta)
 
@@ -38,15 +36,23 @@ def also_lazily(method: Callable[Concatenate[C, Any, P], R]) -> Callable[Concate
 
 
 def _predict(name: str, arguments: tuple[Any, ...], named: dict[str, Any], classifier: Any, partition: Any) -> Any:
-    return _labelled(classifier, partition, getattr(classifier, name)(partition, *arguments, **named))
+    return _labelled(name, classifier, partition, getattr(classifier, name)(partition, *arguments, **named))
 
 
-def _labelled(classifier: Any, partition: Any, predicted: Any) -> Any:
-    """Predictions with the index of the rows; ``None`` stands for the labels of no rows."""
+def _of_no_rows(name: str, classifier: Any) -> Any:
+    """What a method gives for no rows: labels, a number for each row, or one for each class."""
+    classes = classifier.classes_
+    if name == "predict":
+        return classes[:0]
+    return np.empty(0 if name == "decision_function" and len(classes) == 2 else (0, len(classes)))
+
+
+def _labelled(name: str, classifier: Any, partition: Any, predicted: Any) -> Any:
+    """Predictions with the index of the rows."""
     import pandas as pd
 
     index, classes = partition.index, classifier.classes_
-    if predicted is None or predicted.ndim == 1:
-        labels = classes[:0] if predicted is None else predicted
-        return pd.Series(labels, index=index, name=classifier.target_name_, dtype=pd.Series(classes).dtype)
+    if predicted.ndim == 1:
+        dtype = pd.Series(classes).dtype if name == "predict" else predicted.dtype
+        return pd.Series(predicted, index=index, name=classifier.target_name_, dtype=dtype)
     return pd.DataFrame(predicted, index=index, columns=pd.Index(classes, name=classifier.target_name_))

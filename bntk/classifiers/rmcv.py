@@ -111,7 +111,7 @@ class RMCV(NetworkClassifier):
 
     name = "rmcv"
     _in_passes: ClassVar[bool | str] = "TAN"
-    prior: Prior | str | float = 1.0
+    prior: Prior | str | float = 0.1
     criterion: str | Score = "im"
     alpha: float | str = 1
     cv: Any = 5

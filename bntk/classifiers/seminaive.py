@@ -53,7 +53,7 @@ class SemiNaiveBayes(StepwiseClassifier):
     """
 
     name = "semi"
-    prior: Prior | str | float = 0.5
+    prior: Prior | str | float = 0.25
     _in_passes: ClassVar[bool | str] = "TAN"
     search: str | Search = "fssj"
     max_parents: int | None = None

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from bntk._checking import Check
 from bntk.classifiers.base import NetworkClassifier
+from bntk.learning.priors import Prior
 from bntk.learning.scores import Score
 from bntk.learning.search import SelectiveTrees
 from bntk.learning.search.selective_trees import check_weights
@@ -83,6 +84,7 @@ class STAN(NetworkClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class STAND(STAN):
     """Selective tree-augmented naive Bayes with discarding: only children of the class are in the tree.
 
@@ -98,6 +100,7 @@ class STAND(STAN):
     """
 
     name = "stand"
+    prior: Prior | str | float = 0.5
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return self._augmented(features, target, "discard")

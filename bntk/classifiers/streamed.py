@@ -113,6 +113,11 @@ def _class_names(rows: Partitions, y: Any, n: int | None, sample_weight: Any) ->
 
 def _refuse_what_needs_rows(classifier: BayesClassifier) -> None:
     """Refuse, before a row is read, a classifier that looks at single rows."""
+    if classifier.class_weight is not None:
+        raise ArgumentError(
+            f"class_weight={_checking.shown(classifier.class_weight)}: weights of rows that are read in passes are a "
+            'column, with the weight of the class of each row: bntk.scan(source, weights="column")'
+        )
     able = type(classifier)._in_passes
     if able is not True:
         raise needs_rows(type(classifier).__name__, able if isinstance(able, str) else "NaiveBayes, TAN, KDB or AODE")

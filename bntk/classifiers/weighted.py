@@ -18,8 +18,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from bntk import _checking
+from bntk._threads import using_threads
 from bntk._warnings import warn
-from bntk.classifiers.base import CountedRows, NetworkClassifier, sample_weights
+from bntk.classifiers.base import CountedRows, NetworkClassifier
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.classifiers.tree_weights import depths_in_trees, weights_from_depths
@@ -186,7 +187,7 @@ class AWNB(NetworkClassifier):
         The classifier whose tables are weighted, such as ``bntk.TAN()``; it finds the structure and estimates the
         tables, without weights. By default naive Bayes, with the parameters ``prior``, ``class_prior``, ``numeric``,
         ``n_bins``, ``missing``, ``identifiers`` and ``unseen`` of this classifier. An estimator has these parameters
-        itself; beside one, they are refused here.
+        itself; beside one, they are refused here. Either of the two may have a ``class_weight``.
     prior : float, "mle", "backoff" or Prior
         The prior of the conditional probability tables of naive Bayes: a number is added to every count, ``"mle"`` adds
         nothing.
@@ -268,14 +269,19 @@ class AWNB(NetworkClassifier):
         unfitted: NetworkClassifier = clone(given)
         return unfitted
 
+    @property
+    def _class_weight(self) -> str | Mapping[Any, float] | None:
+        inside = None if self.estimator is None else self._unfitted().class_weight
+        if inside is not None and self.class_weight is not None:
+            raise ArgumentError("both AWNB and its estimator have a class_weight, which would count twice; give one")
+        return self.class_weight if inside is None else inside
+
     def _space(self, features: tuple[str, ...], target: str) -> Space:
         return self._unfitted()._space(features, target)
 
     def _hold_weighted(self, estimator: NetworkClassifier) -> None:
         """Weigh the tables of a fitted estimator, which then predicts with them."""
-        *features, target = estimator.network_.cpts
-        weighted = [_powered(cpt, weight) for cpt, weight in zip(features, self.weights_, strict=True)]
-        estimator.network_ = self.network_ = estimator.network_._with_cpts([*weighted, target])
+        estimator.network_ = self.network_ = _with_powers(estimator.network_, self.weights_)
         self._estimator = estimator
 
     # ---------------------------------------------------------------- learning and predicting
@@ -284,9 +290,11 @@ class AWNB(NetworkClassifier):
         self, X: Any, y: Any, sample_weight: ArrayLike | None, classes: ArrayLike | None, for_more: bool = False
     ) -> Self:
         X = self._checked_rows(X, reset=True)
-        counted = self._counted(X, y, sample_weight, for_more)
-        weights = sample_weights(sample_weight, counted.n_given, scale=not for_more)
-        estimator = self._unfitted().partial_fit(X, y, classes, weights)  # which does not scale them again
+        counted = self._counted(X, y, sample_weight, classes, for_more)
+        estimator = self._unfitted()
+        estimator._checked_rows(X, reset=True)
+        with using_threads(estimator.n_jobs):
+            estimator._fit_rows(counted, y, classes)
         _refuse_densities(self, estimator.features_)
         self.__dict__.update({name: getattr(estimator, name) for name in FOUND_BY_ESTIMATOR})
         self._estimator = estimator
@@ -335,6 +343,13 @@ def _is_plainly(value: Any, default: Any) -> bool:
     return isinstance(value, (str, int, float)) and value == default
 
 
+def _with_powers(network: BayesianNetwork, weights: pd.Series) -> BayesianNetwork:
+    """The network with the table of each feature to the power of its weight."""
+    *features, target = network.cpts
+    powered = [_powered(cpt, weight) for cpt, weight in zip(features, weights, strict=True)]
+    return network._with_cpts([*powered, target])
+
+
 def _powered(cpt: CPT, weight: float) -> CPT:
     """The table with its entries to the power of a weight, normalised again."""
     values = cpt.values**weight
@@ -366,6 +381,10 @@ class WANBIA(_DiscreteNaiveBayes):
     ----------
     prior : float or Prior
         The prior of the conditional probability tables: a number is added to every count. It must be positive.
+    numeric : str or mapping
+        How columns of numbers are modelled, see :class:`NaiveBayes`. By default they are cut into ten intervals, which
+        are interpolated: finer cuts than those of other classifiers serve here, as weights take back what these
+        overstate. Weights are found with each row in its own intervals.
     bounds : tuple of two floats, or None
         The least and the greatest weight; None for no bounds. Without bounds, give a ``regularization``: where classes
         can be told apart without error there is no finite maximum.
@@ -395,6 +414,7 @@ class WANBIA(_DiscreteNaiveBayes):
 
     name = "wanbia"
     _in_passes: ClassVar[bool | str] = "NaiveBayes"
+    numeric: str | Mapping[str, Any] = "smooth:10"
     bounds: tuple[float, float] | None = (0.0, 1.0)
     regularization: float = 0.0
 
@@ -447,6 +467,9 @@ class WANBIA(_DiscreteNaiveBayes):
                 ConvergenceWarning,
                 [type(self).__name__],
             )
+
+    def _informing_network(self) -> BayesianNetwork:
+        return _with_powers(self.network_, self.weights_)
 
     def _log_tables(self) -> LogTables:
         return super()._log_tables().weighted(self.weights_.to_numpy())

@@ -11,7 +11,7 @@ from bntk.cli.output import ROW_SUFFIXES, check_can_be_written, emit, note, tabl
 from bntk.cli.rows import read_data
 from bntk.errors import DataError
 
-METHODS = ("mdl", "frequency", "width")
+METHODS = ("mdl", "frequency", "width", "hartemink")
 
 
 def _add_options(parser: ArgumentParser) -> None:
@@ -19,10 +19,13 @@ def _add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--method", type=one_of(METHODS),
         help="mdl: where the class changes (default with --target); frequency: about equal numbers of rows (default "
-        "without); width: equal widths",
+        "without); width: equal widths; hartemink: many intervals, merged so that the columns tell of one another",
     )  # fmt: skip
     parser.add_argument("--target", metavar="COLUMN", help="the class, for --method mdl; it stays as it is")
-    parser.add_argument("--bins", type=positive, default=5, metavar="N", help="intervals of the others (default 5)")
+    parser.add_argument("--bins", type=positive, default=5, metavar="N", help="intervals, except of mdl (default 5)")
+    parser.add_argument(
+        "--initial-bins", type=positive, metavar="N", help="intervals before hartemink merges them (default 4 x bins)"
+    )
     parser.add_argument("--columns", metavar="COLUMN,...", type=names, default=(), help="only these columns")
     add_output(parser, "a .csv, .tsv or .parquet file (default: CSV to standard output)")
     add_json(parser)
@@ -38,6 +41,12 @@ def _run(options: Namespace) -> None:
     method = options.method or ("mdl" if options.target else "frequency")
     if method == "mdl" and not options.target:
         raise UsageError("--method mdl needs the class: --target COLUMN")
+    if options.initial_bins is not None and method != "hartemink":
+        raise UsageError(f"--initial-bins is for --method hartemink, not {method}")
+    if options.initial_bins is not None and options.initial_bins < options.bins:
+        raise UsageError(
+            f"--initial-bins {options.initial_bins} is below --bins {options.bins}, which they are merged to"
+        )
     data.require([*options.columns, *([options.target] if options.target else [])])
     numeric = [name for name in data.names if data.is_numeric(name) and name != options.target and data.states(name)]
     for name in options.columns:
@@ -50,8 +59,10 @@ def _run(options: Namespace) -> None:
         cuts: dict[str, list[float]] = {}
     else:
         y = None if options.target is None or method != "mdl" else data.cells(options.target)
-        discretizer = Discretizer(method, options.bins).fit(frame[chosen], y)
-        frame[chosen] = discretizer.transform(frame[chosen]).astype(object)
+        labelled = [name for name in data.names if name not in numeric] if method == "hartemink" else []
+        read = frame[[*chosen, *labelled]]
+        discretizer = Discretizer(method, options.bins, chosen, initial_bins=options.initial_bins).fit(read, y)
+        frame[chosen] = discretizer.transform(read)[chosen].astype(object)
         cuts = {name: values.tolist() for name, values in discretizer.cuts_.items()}
     write_rows(frame, options.output)
     if options.output not in (None, "-"):

@@ -19,8 +19,8 @@ _WIDTH = 100  # of lines of help
 #: Shapes of networks that are learned without a target.
 SHAPES = ("dag", "tree", "forest", "polytree")
 NUMERIC = (
-    "auto", "mdl", "joint", "smooth", "averaged", "width", "frequency", "category", "bernoulli", "gaussian", "kde",
-    "multinomial",
+    "auto", "mdl", "joint", "smooth", "averaged", "width", "frequency", "hartemink", "category", "bernoulli",
+    "gaussian", "kde", "multinomial",
 )  # fmt: skip
 MISSING = ("marginal", "em", "state", "available", "drop")
 IDENTIFIERS = ("drop", "keep")

@@ -324,7 +324,7 @@ def left_out(
     one_of("identifiers", identifiers, IDENTIFIERS)
     reasons = dict.fromkeys(empty, EMPTY)
     reasons |= {
-        column.name: reason for column in columns if (reason := _reason(column, identifiers == "drop", weights))
+        column.name: reason for column in columns if (reason := reason_left_out(column, identifiers == "drop", weights))
     }
     tell_left_out(reasons)
     return list(reasons)
@@ -347,8 +347,8 @@ EMPTY = "has no value"
 ADVICE = 'identifiers="keep" uses them as they are'
 
 
-def _reason(column: CodedColumn, drop: bool, weights: np.ndarray | None) -> str | None:
-    """Why a column is left out; the rows are looked at only where it has many labels."""
+def reason_left_out(column: CodedColumn, drop: bool = True, weights: np.ndarray | None = None) -> str | None:
+    """Why a column is left out, or None; the rows are looked at only where it has many labels."""
     labels = [label for label in column.labels if not is_missing(label)]
     if not labels or (len(labels) < len(column.labels) and not has_states(column, seen=not column.declared)):
         return EMPTY

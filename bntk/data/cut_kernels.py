@@ -1,4 +1,5 @@
-"""Kernels of discretisation: the best cuts of one sorted column by entropy, and the bins of its values.
+"""Kernels of discretisation: the best cuts of one sorted column by entropy, the bins of its values, and which bins of
+several columns to merge.
 
 Entropies are sums of n log2 n over counts. They are added up as whole numbers, multiples of a small power of two, so
 that updating them from row to row loses nothing. Cuts whose sums differ by no more than the rounding of the logarithms
@@ -173,6 +174,83 @@ def mdl_kernel(values, order, classes, weights, n_classes, table, scale):
             pending.append((start, best + 1))
             pending.append((best + 1, stop))
     return cuts[:, :n_cuts].copy()
+
+
+@njit(cache=True, nogil=True, steps=lambda codes, cards, starts, weights, target, counts: codes[target:].size)
+def count_with_later(codes, cards, starts, weights, target, counts):
+    """Count the states of one variable together with those of each later one, into the columns of ``counts`` from
+    ``starts`` on. A code that is not below ``cards`` is missing, and the row is left out."""
+    for other in range(target + 1, codes.shape[0]):
+        for row in range(codes.shape[1]):
+            a, b = codes[target, row], codes[other, row]
+            if a < cards[target] and b < cards[other]:
+                counts[a, starts[other] + b] += weights[row] if weights.size else 1.0
+
+
+@part
+def least_informative_cut(counts, target, cards, starts, table, scale):
+    """The state whose union with the next one leaves most mutual information with the other variables, all together.
+
+    With f(n) = n log n, the mutual information with a variable of states b, times the rows, changes by
+    sum_b [f(n_ab + n_a'b) - f(n_ab) - f(n_a'b)] - [f(n_a + n_a') - f(n_a) - f(n_a')].
+    The first of several is taken that are equally good.
+    """
+    n_states = cards[target]
+    change, size, own = np.zeros(n_states), np.zeros(n_states), np.zeros(n_states, dtype=np.int64)
+    slack = 0.0
+    for other in range(cards.size):
+        start, stop = starts[other], starts[other] + cards[other]
+        total = 0.0
+        for a in range(n_states):
+            size[a], own[a] = 0.0, 0
+            for cell in range(start, stop):
+                size[a] += counts[a, cell]
+                own[a] += look_up(counts[a, cell], table, scale)
+            own[a] -= look_up(size[a], table, scale)
+            total += size[a]
+        if other == target or total <= 0.0:
+            continue
+        slack += TIE / total
+        for a in range(n_states - 1):
+            both = np.int64(0)
+            for cell in range(start, stop):
+                both += look_up(counts[a, cell] + counts[a + 1, cell], table, scale)
+            both -= look_up(size[a] + size[a + 1], table, scale)
+            change[a] += (both - own[a] - own[a + 1]) / total
+    best = 0
+    for a in range(1, n_states - 1):
+        if change[a] > change[best] + slack:
+            best = a
+    return best
+
+
+@njit(
+    cache=True, nogil=True,
+    steps=lambda counts, cards, starts, n_bins, table, scale, merged: 2 * counts.size,
+)  # fmt: skip
+def merge_kernel(counts, cards, starts, n_bins, table, scale, merged):
+    """One round of Hartemink's method: of each variable with more than ``n_bins`` states, two neighbours become one.
+
+    ``counts[i, a, starts[j] + b]`` is how often variable i has state a where variable j has state b; the first
+    variables are those that are cut. ``merged`` gets the state that was united with the next one, or -1.
+    """
+    for i in range(merged.size):
+        merged[i] = -1
+        if cards[i] <= n_bins:
+            continue
+        at = least_informative_cut(counts[i], i, cards, starts, table, scale)
+        merged[i] = at
+        for cell in range(counts.shape[2]):
+            counts[i, at, cell] += counts[i, at + 1, cell]
+            for a in range(at + 1, cards[i] - 1):
+                counts[i, a, cell] = counts[i, a + 1, cell]
+        first = starts[i] + at
+        for other in range(merged.size):
+            for a in range(cards[other]):
+                counts[other, a, first] += counts[other, a, first + 1]
+                for cell in range(first + 1, starts[i] + cards[i] - 1):
+                    counts[other, a, cell] = counts[other, a, cell + 1]
+        cards[i] -= 1
 
 
 @njit(cache=True, nogil=True, steps=lambda values, cuts, codes: values.size * (1 + cuts.size))

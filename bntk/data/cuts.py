@@ -12,6 +12,10 @@ Methods:
   supervised Discretize filter.
 - ``"width"``: intervals of the same width over the finite values.
 - ``"frequency"``: about as many rows in each interval.
+- ``"hartemink"``: many intervals at first, of which neighbours are merged so that the columns keep as much mutual
+  information with one another as possible (Hartemink, *Principled computational methods for the validation and
+  discovery of genetic regulatory networks*, PhD thesis, MIT 2001). The merges are those of bnlearn's
+  ``discretize(method="hartemink")``.
 
 :class:`bntk.Discretizer` does this for data frames and in scikit-learn pipelines.
 """
@@ -20,19 +24,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from bntk import _checking
+from bntk import _checking, _memory
 from bntk._arrays import read_only
 from bntk._threads import run_parallel, spans
-from bntk.data.cut_kernels import SUM_BITS, code_kernel, mdl_kernel, n_log_n_table
+from bntk.data.cut_kernels import SUM_BITS, code_kernel, count_with_later, mdl_kernel, merge_kernel, n_log_n_table
 from bntk.data.intervals import cuts_of_names, interval_names
 from bntk.data.weights import checked_weights
 from bntk.errors import DataError
 
+if TYPE_CHECKING:
+    from bntk.data.table import Table
+
 METHODS = ("mdl", "width", "frequency")
+#: Those that look at one column at a time, and at nothing else.
+MARGINAL = ("frequency", "width")
 #: More intervals of a column are taken for a mistake.
 MOST_BINS = 1_000_000
 
@@ -47,6 +56,7 @@ __all__ = [
     "code_columns",
     "cut_codes",
     "frequency_cuts",
+    "hartemink_cuts",
     "interval_cuts",
     "interval_names",
     "joint_cuts",
@@ -265,6 +275,98 @@ def joint_cuts(columns: Sequence[Any], classes: Any, n_classes: Sequence[int], w
         return np.unique(np.concatenate([np.empty(0), *(cutter.cuts(column, order) for cutter in some)]))
 
     return _each(cuts, columns, n_rows * len(columns) * len(some))
+
+
+def hartemink_cuts(
+    columns: Sequence[Any],
+    n_bins: int = 3,
+    weights: Any = None,
+    initial_bins: int | None = None,
+    initial_method: str = "frequency",
+    others: Table | None = None,
+) -> list[np.ndarray]:
+    """The cuts of several columns that keep what these say about one another (Hartemink 2001).
+
+    Each column is cut into many intervals at first. Then one column after the other has two neighbouring intervals
+    merged, those that leave the largest sum of mutual information with all other columns, and so on in turns, until
+    each has ``n_bins`` intervals. The mutual information with a column is that in the rows which are complete in both;
+    of several merges that are equally good, the lowest is taken. That is bnlearn's
+    ``discretize(method="hartemink", breaks=, ibreaks=, idisc=)``, apart from where the first cuts are exactly.
+
+    Parameters
+    ----------
+    columns : sequence of arrays of numbers, NaN for missing
+    n_bins : int
+        The number of intervals.
+    weights : array of numbers, optional
+        How often each row counts.
+    initial_bins : int, optional
+        The number of intervals at first (where values repeat, there may be fewer); by default four times ``n_bins``.
+    initial_method : {"frequency", "width"}
+        How the first intervals are made.
+    others : Table, optional
+        Variables with states, in the same rows: they count in the mutual information, and stay as they are.
+
+    Examples
+    --------
+    >>> from bntk.data.cuts import hartemink_cuts
+    >>> x = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    >>> hartemink_cuts([x, [0, 0, 0, 0, 0, 0, 0, 5, 5, 5]], n_bins=2, initial_bins=10)
+    [array([6.5]), array([2.5])]
+    """
+    n_bins = _checking.whole_number("n_bins", n_bins, 1, MOST_BINS)
+    if initial_bins is None:
+        initial_bins = min(4 * n_bins, MOST_BINS)
+    initial_bins = _checking.whole_number("initial_bins", initial_bins, n_bins, MOST_BINS)
+    _checking.one_of("initial_method", initial_method, MARGINAL)
+    columns = _all_numbers(columns)
+    n_rows = _common_length(columns)
+    if others is not None and others.n_rows != n_rows:
+        raise DataError(
+            f"others has {others.n_rows:,} rows, but the columns have {n_rows:,}; they must be the same rows"
+        )
+    weights = _NO_WEIGHTS if weights is None else checked_weights(weights, n_rows)
+    cuts = learn_cuts(columns, initial_method, weights=weights if weights.size else None, n_bins=initial_bins)
+    if all(len(own) < n_bins for own in cuts):
+        return cuts
+    beside = [] if others is None else list(others.codes)
+    if len(columns) + len(beside) < 2:
+        raise DataError(
+            'the method "hartemink" merges intervals by what they say about other columns, and there is no other '
+            '(n_features=1); "frequency" and "width" look at one column'
+        )
+    counts, cards, starts = _counted_together(columns, cuts, weights, beside, [] if others is None else others.cards)
+    scale_of = float(weights.sum()) if weights.size else float(n_rows)
+    merged = np.empty(len(columns), dtype=np.int64)
+    table, scale = _logs(scale_of, weights)
+    while (cards[: len(columns)] > n_bins).any():
+        merge_kernel(counts, cards, starts, n_bins, table, scale, merged)
+        cuts = [np.delete(own, at) if at >= 0 else own for own, at in zip(cuts, merged.tolist(), strict=True)]
+    return cuts
+
+
+def _counted_together(
+    columns: list[np.ndarray], cuts: list[np.ndarray], weights: np.ndarray, beside: list[np.ndarray], cards: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How often each interval of a column occurs with each state of every other variable, as ``merge_kernel`` has it;
+    the numbers of states; and where the states of a variable begin."""
+    numbers = np.array([*(len(own) + 1 for own in cuts), *cards], dtype=np.int64)
+    starts = np.cumsum(numbers) - numbers
+    n_cut = len(columns)
+    shape = (n_cut, int(numbers[:n_cut].max()), int(numbers.sum()))
+    _memory.require(
+        8 * math.prod(shape), f"counting the intervals of {n_cut} columns together",
+        "take fewer intervals at first (initial_bins=), or fewer columns",
+    )  # fmt: skip
+    coded = code_columns(columns, cuts)
+    codes = np.ascontiguousarray(np.vstack([coded, *beside])) if beside else coded
+    counts = np.zeros(shape)
+    run_parallel(lambda i: count_with_later(codes, numbers, starts, weights, i, counts[i]), range(n_cut))
+    for i in range(n_cut):
+        for j in range(i):
+            own, other = (slice(starts[k], starts[k] + numbers[k]) for k in (i, j))
+            counts[i, : numbers[i], other] = counts[j, : numbers[j], own].T
+    return counts, numbers, starts
 
 
 def code_columns(columns: Sequence[Any], cuts: Sequence[Any], out_dtype: Any = None) -> np.ndarray:

@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bntk import _checking
-from bntk.data.columns import refuse_rows_elsewhere
-from bntk.data.cuts import METHODS, checked_cuts, code_columns, learn_cuts
-from bntk.data.numbers import colliding_numbers
+from bntk.data.coding import reason_left_out
+from bntk.data.columns import code_column, refuse_rows_elsewhere
+from bntk.data.cuts import METHODS, checked_cuts, code_columns, hartemink_cuts, learn_cuts
+from bntk.data.numbers import assembled, colliding_numbers, variables_of
+from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states
 from bntk.data.weights import checked_weights, scaled_up
 from bntk.errors import DataError
@@ -29,16 +31,22 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    method : {"mdl", "width", "frequency"}
+    method : {"mdl", "width", "frequency", "hartemink"}
         ``"mdl"`` is the supervised method of Fayyad and Irani, which needs the classes ``y``; a column that is not
         related to them gets the single state ``"all"``. ``"width"`` makes intervals of the same width,
-        ``"frequency"`` intervals with about the same number of rows.
+        ``"frequency"`` intervals with about the same number of rows. ``"hartemink"`` makes many intervals, and merges
+        neighbours so that the columns keep as much mutual information with one another as possible, see
+        :func:`bntk.cuts.hartemink_cuts`; columns of labels and those with given ``cuts`` count, too.
     n_bins : int
-        The number of intervals for ``"width"`` and ``"frequency"``.
+        The number of intervals, except for ``"mdl"``.
     columns : list of names, or of positions for an array, optional
         Only these columns, instead of all numeric ones.
     cuts : mapping from a name (or position) to cut points, optional
         Given cut points, for columns whose cuts are not to be learned.
+    initial_bins : int, optional
+        The number of intervals that ``"hartemink"`` begins with; by default four times ``n_bins``.
+    initial_method : {"frequency", "width"}
+        How ``"hartemink"`` makes them.
 
     Attributes
     ----------
@@ -71,11 +79,15 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         n_bins: int = 10,
         columns: Sequence[Any] | None = None,
         cuts: Mapping[Any, Any] | None = None,
+        initial_bins: int | None = None,
+        initial_method: str = "frequency",
     ) -> None:
         self.method = method
         self.n_bins = n_bins
         self.columns = columns
         self.cuts = cuts
+        self.initial_bins = initial_bins
+        self.initial_method = initial_method
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Discretizer:
         """Learn the cut points.
@@ -90,7 +102,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             How often each row counts: one of weight 2 is the row twice, one of weight 0 is not there. Weights that sum
             to less than the number of rows (with a positive weight) are scaled up to it.
         """
-        _checking.one_of("method", self.method, METHODS)
+        _checking.one_of("method", self.method, (*METHODS, "hartemink"))
         if self.cuts is not None:
             _checking.mapping("cuts", self.cuts, "{column: cut points}")
         source = _Source(self, X, reset=True)
@@ -104,9 +116,14 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         to_learn = [key for key in chosen if key not in given]
         known = dict(given)
         if to_learn:
-            classes = _classes(y) if self.method == "mdl" else None
             columns = [source.numbers(key) for key in to_learn]
-            learned = learn_cuts(columns, self.method, classes, sample_weight, self.n_bins)
+            if self.method == "hartemink":
+                learned = hartemink_cuts(
+                    columns, self.n_bins, sample_weight, self.initial_bins, self.initial_method, source.others(given)
+                )
+            else:
+                classes = _classes(y) if self.method == "mdl" else None
+                learned = learn_cuts(columns, self.method, classes, sample_weight, self.n_bins)
             known.update(zip(to_learn, learned, strict=True))
         self._positions = [source.keys.index(key) for key in chosen]
         self.cuts_ = {key: known[key] for key in chosen}
@@ -186,6 +203,25 @@ class _Source:
     def names(self, keys: Sequence[Any]) -> list[str]:
         """The names of columns; those of an array are called x0, x1 ..., as in scikit-learn."""
         return [f"x{key}" if self.frame is None else str(key) for key in keys]
+
+    def others(self, given: Mapping[Any, np.ndarray]) -> Table | None:
+        """The columns that have states without learning any: those with given cuts, and labels that tell of rows."""
+        cuts = dict(zip(self.names([*given]), given.values(), strict=True))
+        numbers = {name: self.numbers(key) for name, key in zip(cuts, given, strict=True)}
+        labelled = []
+        if self.frame is not None:
+            columns = [code_column(name, self.frame.get_column(name).to_native()) for name in self._labelled_names()]
+            labelled = [column for column in columns if reason_left_out(column) is None]
+        labels = Table._from_coded(labelled, None, "missing") if labelled else None
+        variables = variables_of([*cuts, *(column.name for column in labelled)], labels, cuts)
+        if not variables:
+            return None
+        return Table._make(assembled(variables, labels, numbers, cuts, self.n_rows), variables)
+
+    def _labelled_names(self) -> list[str]:
+        """The columns that are no numbers."""
+        numeric = self.numeric()
+        return [name for name in self.keys if name not in numeric]
 
     def numbers(self, key: Any) -> np.ndarray:
         """A column as floats, if these can tell its numbers apart."""

@@ -19,7 +19,7 @@ from bntk import _checking
 from bntk._warnings import warn
 from bntk.data.coding import IDENTIFIERS, MOST_STATES, left_out
 from bntk.data.columns import check_same_length, code_column, columns_of, n_rows_of, numbers_of
-from bntk.data.cuts import code_columns, learn_cuts
+from bntk.data.cuts import code_columns, hartemink_cuts, learn_cuts
 from bntk.data.table import Table, code_dtype
 from bntk.data.tree_cuts import tree_cuts
 from bntk.data.variable import Variable, format_states
@@ -30,7 +30,7 @@ Column = tuple[str, Any]
 Floats = NDArray[np.float64]
 
 #: Ways to cut numbers into intervals.
-CUTTING = ("mdl", "joint", "width", "frequency")
+CUTTING = ("mdl", "joint", "width", "frequency", "hartemink")
 #: Cut, and interpolated between the intervals. After a colon, the number of intervals with about as many rows in each,
 #: or another way to cut: "smooth:8", "smooth:joint".
 SMOOTH = "smooth"
@@ -43,9 +43,9 @@ DRAWN = "drawn"
 #: All ways but the rule itself.
 WAYS = (*CUTTING, SMOOTH, AVERAGED, *CONTINUOUS, "bernoulli", "category")
 #: Given for all columns, these are for those that the rule cuts: a few whole numbers stay states.
-BY_RULE = ("joint", SMOOTH, AVERAGED)
+BY_RULE = ("joint", "hartemink", SMOOTH, AVERAGED)
 #: Those for rows without a class.
-WITHOUT_CLASS = ("width", "frequency", "bernoulli", "category")
+WITHOUT_CLASS = ("width", "frequency", "hartemink", "bernoulli", "category")
 
 #: As many different whole numbers are states as they are.
 MOST_WHOLE = 10
@@ -74,7 +74,7 @@ class Reading:
     ----------
     numeric : str or mapping
         What becomes of columns of numbers: ``"auto"`` (see :mod:`bntk.data.numbers`), ``"frequency"``, ``"width"``,
-        ``"bernoulli"``, ``"category"``, or for single columns one of these or cut points.
+        ``"hartemink"``, ``"bernoulli"``, ``"category"``, or for single columns one of these or cut points.
     n_bins : int
         The number of intervals.
     identifiers : {"drop", "keep", None}
@@ -109,13 +109,13 @@ class Reading:
         ways = ways_of(self.numeric, columns, numbers, "frequency", WITHOUT_CLASS, own)
         empty = columns_without_value(numbers)
         ways = {name: way for name, way in ways.items() if name not in empty}
-        cuts = cut_points(ways, numbers, weights=own, n_bins=self.n_bins)
-        coded = [code_column(name, column) for name, column in columns if name not in cuts]
+        coded = [code_column(name, column) for name, column in columns if _is_labelled(ways.get(name))]
         unused = [] if self.identifiers is None else left_out(coded, self.identifiers)
         kept = [column for column in coded if column.name not in unused]
-        if not kept and not cuts:
+        if not kept and len(coded) == len(names):
             raise DataError(f"no column is left to learn from: {format_states(names)}; at least one is needed")
         labels = Table._from_coded(kept, None, "missing") if kept else None
+        cuts = cut_points(ways, numbers, weights=own, n_bins=self.n_bins, labels=labels)
         variables = variables_of(names, labels, cuts)
         self._tell(cuts, numbers)
         sources = dict(zip(labels.names, labels._sources, strict=True)) if labels is not None else {}
@@ -147,6 +147,11 @@ class Reading:
             ColumnWarning,
             told,
         )
+
+
+def _is_labelled(way: Any) -> bool:
+    """Whether a column, of which this becomes if it holds numbers, has its labels as states."""
+    return way is None or (isinstance(way, str) and way == "category")
 
 
 def listed(words: Sequence[str], most: int = 5) -> str:
@@ -344,10 +349,14 @@ def cut_points(
 ) -> dict[str, Floats]:
     """The cut points of the columns that are cut; a row without a class has ``n_classes`` as its code.
 
-    ``labels`` are the columns of labels, which ``"joint"`` looks at, too.
+    ``labels`` are the columns of labels, which ``"joint"`` and ``"hartemink"`` look at, too.
     """
     cuts: dict[str, Floats] = {}
-    for (way, bins), chosen in _by_cutting(ways, n_bins).items():
+    together = _by_cutting(ways, n_bins)
+    merged = {key: chosen for key, chosen in together.items() if key[0] == "hartemink"}
+    for (way, bins), chosen in together.items():
+        if way == "hartemink":
+            continue
         rows = _labelled_rows(classes, n_classes, chosen[0], way) if way in ("mdl", "joint") else slice(None)
         own, given = None if weights is None else weights[rows], None if classes is None else classes[rows]
         if way == "joint":
@@ -363,7 +372,28 @@ def cut_points(
             cuts[name] = np.zeros(1)  # present or absent
         elif not isinstance(way, str):
             cuts[name] = np.unique(np.asarray(way, dtype=np.float64))
+    for (_, bins), chosen in merged.items():
+        others = _others(labels, numbers, cuts, classes, n_classes)
+        points = hartemink_cuts([numbers[name] for name in chosen], bins, weights, others=others)
+        cuts.update(zip(chosen, points, strict=True))
     return {name: cuts[name] for name in numbers if name in cuts}
+
+
+def _others(
+    labels: Table | None,
+    numbers: Mapping[str, Floats],
+    cuts: Mapping[str, Floats],
+    classes: NDArray[np.int64] | None,
+    n_classes: int,
+) -> Table | None:
+    """The variables beside columns that are still to be cut: labels, columns that are cut already, and the class."""
+    variables = variables_of([*(labels.names if labels is not None else ()), *cuts], labels, cuts)
+    n_rows = n_rows_of(next(iter(numbers.values())))
+    found = [assembled(variables, labels, numbers, cuts, n_rows)] if variables else []
+    if classes is not None:
+        variables = (*variables, Variable("the class", range(n_classes)))
+        found.append(classes.astype(code_dtype(variables[-1:]))[None])
+    return Table._make(np.vstack(found), variables) if found else None
 
 
 def _by_cutting(ways: Mapping[str, Any], n_bins: int) -> dict[tuple[str, int], list[str]]:

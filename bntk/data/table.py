@@ -356,6 +356,25 @@ class Table:
 
     # ---------------------------------------------------------------- other tables from this one
 
+    def plot(self, names: str | Iterable[str] | None = None, **options: Any) -> Any:
+        """Draw the shares of the states of each variable; see :func:`bntk.viz.plot_table`. Returns matplotlib Axes.
+
+        Parameters
+        ----------
+        names : str or iterable of str, optional
+            Which variables; by default the first 60.
+        **options
+            ``ax``, ``title``, ``figsize`` and ``font_size``, as in :func:`bntk.viz.plot_table`.
+        """
+        from bntk.viz.columns import plot_table
+
+        return plot_table(self, names, **options)
+
+    def _repr_svg_(self) -> str | None:
+        from bntk.viz.notebook import table_svg
+
+        return table_svg(self)
+
     def select(self, names: Iterable[str]) -> Table:
         """The table of some of the variables, in this order.
 

@@ -391,35 +391,23 @@ class Comparison:
 
     # ---------------------------------------------------------------- pictures
 
-    def plot(self, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-        """Draw the critical-difference diagram, see :func:`bntk.viz.plot_critical_difference`.
+    def plot(self, **options: Any) -> Axes:
+        """Draw the critical-difference diagram; the options are those of :func:`bntk.viz.plot_critical_difference`."""
+        return self.nemenyi.plot(**options)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; by default a new figure of the size that the names need.
-        title : str, optional
-            The title of the picture.
-        """
-        return self.nemenyi.plot(ax=ax, title=title)
-
-    def plot_scatter(
-        self, x: str = "log_loss", y: str = "accuracy", *, ax: Axes | None = None, title: str | None = None
-    ) -> Axes:
+    def plot_scatter(self, x: str = "log_loss", y: str = "accuracy", **options: Any) -> Axes:
         """Draw one measure against another, by default accuracy against likelihood; see :func:`bntk.viz.plot_scatter`.
 
         Parameters
         ----------
         x, y : str
             Two of ``measures``.
-        ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
-        title : str, optional
-            The title of the picture.
+        **options
+            ``ax``, ``title``, ``figsize`` and ``font_size``, as in :func:`bntk.viz.plot_scatter`.
         """
         from bntk.viz.evaluation import plot_scatter
 
-        return plot_scatter(self, x, y, ax=ax, title=title)
+        return plot_scatter(self, x, y, **options)
 
     def __repr__(self) -> str:
         table = self.summary().drop(columns=["predict_seconds"])

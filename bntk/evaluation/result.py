@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -110,21 +110,19 @@ class CrossValidation:
             return corrected_t(*pair, sizes["n_train"].to_numpy(), sizes["n_test"].to_numpy())
         return (paired_t if test == "paired" else wilcoxon)(*pair)
 
-    def plot(self, measure: str | None = None, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    def plot(self, measure: str | None = None, **options: Any) -> Axes:
         """Draw the values of a measure in all splits as boxes, see :func:`bntk.viz.plot_folds`.
 
         Parameters
         ----------
         measure : str, optional
             By default the first one.
-        ax : matplotlib Axes, optional
-            Where to draw; by default a new figure.
-        title : str, optional
-            The title of the picture.
+        **options
+            ``ax``, ``title``, ``figsize`` and ``font_size``, as in :func:`bntk.viz.plot_folds`.
         """
         from bntk.viz.evaluation import plot_folds
 
-        return plot_folds(self, measure, ax=ax, title=title)
+        return plot_folds(self, measure, **options)
 
     def _column(self, measure: str | None) -> str:
         if measure is None:

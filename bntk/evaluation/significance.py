@@ -271,11 +271,11 @@ class Nemenyi:
         spans = [(i, end) for i, end in enumerate(ends) if end - i > 1 and (i == 0 or ends[i - 1] < end)]
         return [names[start:end] for start, end in spans]
 
-    def plot(self, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-        """Draw the critical-difference diagram, see :func:`bntk.viz.plot_critical_difference`."""
+    def plot(self, **options: Any) -> Axes:
+        """Draw the critical-difference diagram; the options are those of :func:`bntk.viz.plot_critical_difference`."""
         from bntk.viz.evaluation import plot_critical_difference
 
-        return plot_critical_difference(self, ax=ax, title=title)
+        return plot_critical_difference(self, **options)
 
     def __repr__(self) -> str:
         lines = [f"Nemenyi: critical difference {self.critical_difference:.4g} at {self.alpha:g}, {self.n} data sets"]

@@ -801,9 +801,12 @@ class DAG(NamedNodes):
         *,
         target: str | Iterable[str] = (),
         strengths: Any = None,
+        arc_labels: Any = None,
         highlight: str | Iterable[str] = (),
         ax: Any = None,
         title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+        font_size: float | None = None,
         layout: str = "auto",
     ) -> Any:
         """Draw the graph in layers; see :func:`bntk.viz.plot_dag`. Returns matplotlib Axes.
@@ -814,17 +817,32 @@ class DAG(NamedNodes):
             Nodes to colour: class variables, and others.
         strengths : mapping of (parent, child) to number, or bootstrap strengths, optional
             Strong arcs are drawn wide.
+        arc_labels : True, or mapping of (parent, child) to number or text, optional
+            What to write beside arcs; ``True`` writes their strengths.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure of the size that the graph needs.
         title : str, optional
             The title of the picture.
+        figsize : (float, float), optional
+            Width and height of the new figure in inches, which the picture is fitted into.
+        font_size : float, optional
+            Size of the names in points, 10 by default.
         layout : {"auto", "layered", "graphviz"}
             How nodes are placed.
         """
         from bntk.viz.network import plot_dag
 
         return plot_dag(
-            self, target=target, strengths=strengths, highlight=highlight, ax=ax, title=title, layout=layout
+            self,
+            target=target,
+            strengths=strengths,
+            arc_labels=arc_labels,
+            highlight=highlight,
+            ax=ax,
+            title=title,
+            figsize=figsize,
+            font_size=font_size,
+            layout=layout,
         )
 
     def _repr_svg_(self) -> str | None:

@@ -217,6 +217,20 @@ class PDAG(NamedNodes):
         lines = [f"{tail} -> {head}" for tail, head in self.directed]
         return "; ".join(lines + [f"{a} -- {b}" for a, b in self.undirected])
 
+    def plot(self, **options: Any) -> Any:
+        """Draw the graph, edges without an arrow head; the options are those of :func:`bntk.viz.plot_pdag`.
+
+        Returns matplotlib Axes.
+        """
+        from bntk.viz.pdag import plot_pdag
+
+        return plot_pdag(self, **options)
+
+    def _repr_svg_(self) -> str | None:
+        from bntk.viz.notebook import pdag_svg
+
+        return pdag_svg(self)
+
     def __repr__(self) -> str:
         text = f"PDAG({list(self.nodes)!r}, {list(self.directed)!r}, {list(self.undirected)!r})"
         if len(text) <= 200:
@@ -679,9 +693,7 @@ class ArcComparison:
         """
         from bntk.viz.comparison import plot_comparison
 
-        learned: Any = self.learned  # where it is not, the error says that pictures are of DAGs
-        reference: Any = self.reference
-        return plot_comparison(learned, reference, **options)
+        return plot_comparison(self.learned, self.reference, **options)
 
     def __repr__(self) -> str:
         kl = "" if self.kl is None else f", KL {self.kl:.4g}"
@@ -699,7 +711,10 @@ class ArcComparison:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return f"<p>SHD {self.shd}{'' if self.kl is None else f', KL {self.kl:.4g}'}</p>{self.to_frame().to_html()}"
+        from bntk.viz.notebook import comparison_svg
+
+        words = f"SHD {self.shd}{'' if self.kl is None else f', KL {self.kl:.4g}'}"
+        return f"<p>{words}</p>{self.to_frame().to_html()}{comparison_svg(self)}"
 
 
 def _colliders(graph: DAG | PDAG) -> Iterator[tuple[str, str, str]]:

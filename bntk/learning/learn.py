@@ -103,9 +103,10 @@ def learn(
         What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
         are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
         warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
-        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
-        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
-        already, and ``"auto"`` leaves them as they are.
+        the same width, ``"hartemink"`` into intervals that keep much of the mutual information between the columns
+        (:func:`bntk.cuts.hartemink_cuts`), ``"category"`` makes each number a state, and ``"bernoulli"`` only
+        distinguishes numbers above zero from others. A mapping chooses for each column, and may give cut points. A
+        :class:`bntk.Table` has states already, and ``"auto"`` leaves them as they are.
     n_bins : int
         The number of intervals.
     identifiers : {"drop", "keep"}
@@ -195,9 +196,10 @@ def learn_structure(
         What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
         are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
         warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
-        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
-        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
-        already, and ``"auto"`` leaves them as they are.
+        the same width, ``"hartemink"`` into intervals that keep much of the mutual information between the columns
+        (:func:`bntk.cuts.hartemink_cuts`), ``"category"`` makes each number a state, and ``"bernoulli"`` only
+        distinguishes numbers above zero from others. A mapping chooses for each column, and may give cut points. A
+        :class:`bntk.Table` has states already, and ``"auto"`` leaves them as they are.
     n_bins : int
         The number of intervals.
     identifiers : {"drop", "keep"}

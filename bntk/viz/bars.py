@@ -14,22 +14,27 @@ from bntk.network import BayesianNetwork
 from bntk.viz import style
 from bntk.viz.scene import Box, Item, Label, one_line, text_width
 
-_ROW, _TRACK, _BAR_HEIGHT, _GAP = 11.0, 42.0, 7.0, 5.0
-_NUMBER = text_width("100%", style.STATE_SIZE)
+_ROW, _TRACK, _BAR_HEIGHT, _GAP = 11.0, 42.0, 7.0, 6.0
+_HINTED = 1.1  # small letters are drawn on whole pixels, which makes some texts wider than they measure
+_NUMBER = _HINTED * max(text_width(number, style.STATE_SIZE) for number in ("100%", ">99%"))
 _MOST_STATES = 5  # of more states, the most probable are shown
 
 
 @dataclass(frozen=True)
 class Bars:
-    """States of one variable with their probabilities, as rows of a node; ``hidden`` states are not shown."""
+    """States of one variable with their probabilities, as rows of a node; ``hidden`` states are not shown.
+
+    ``missing`` is the share of rows without a value, which has a row of its own unless it is 0.
+    """
 
     states: tuple[str, ...]
     probabilities: tuple[float, ...]
     hidden: int = 0
+    missing: float = 0.0
 
     @property
     def _labels(self) -> float:
-        return max(text_width(state, style.STATE_SIZE) for state in self.states)
+        return _HINTED * max((text_width(state, style.STATE_SIZE) for state in self.states), default=0.0)
 
     @property
     def width(self) -> float:
@@ -39,7 +44,7 @@ class Bars:
     @property
     def height(self) -> float:
         """The height of all rows."""
-        return _ROW * (len(self.states) + (self.hidden > 0)) + 1.0
+        return _ROW * (len(self.states) + (self.hidden > 0) + (self.missing > 0)) + 1.0
 
     def items(self, x: float, top: float, width: float) -> list[Item]:
         """The rows, centred at ``x``, from ``top`` downwards."""
@@ -54,11 +59,13 @@ class Bars:
             if p > 0:
                 items.append(Box(start + track * p / 2, y, track * p, _BAR_HEIGHT, style.BAR))
             items.append(Label(right, y, percent(p), style.STATE_SIZE, "right"))
-        if self.hidden:
-            y = top - _ROW * (len(self.states) + 0.5)
-            rest = max(0.0, 1.0 - sum(self.probabilities))
-            items.append(Label(left, y, f"… {self.hidden} more", style.STATE_SIZE, "left", style.MUTED))
-            items.append(Label(right, y, percent(rest), style.STATE_SIZE, "right", style.MUTED))
+        rest = max(0.0, 1.0 - sum(self.probabilities))
+        below = [(f"… {self.hidden} more", rest)] if self.hidden else []
+        below += [("missing", self.missing)] if self.missing else []
+        for row, (text, share) in enumerate(below, len(self.states)):
+            y = top - _ROW * (row + 0.5)
+            items.append(Label(left, y, text, style.STATE_SIZE, "left", style.MUTED))
+            items.append(Label(right, y, percent(share), style.STATE_SIZE, "right", style.MUTED))
         return items
 
 
@@ -85,7 +92,7 @@ def posterior_bars(network: BayesianNetwork, given: Mapping[str, Any] | None, na
             shown = [findings.observed[at]]
         else:
             values = marginals[name].values if name in marginals else network.query(name, given).values
-            shown = _shown(values)
+            shown = shown_states(values)
         bars[name] = Bars(
             tuple(one_line(state_text(states[i]), 16) for i in shown),
             tuple(float(values[i]) for i in shown),
@@ -94,7 +101,7 @@ def posterior_bars(network: BayesianNetwork, given: Mapping[str, Any] | None, na
     return bars
 
 
-def _shown(values: Any) -> list[int]:
+def shown_states(values: Any) -> list[int]:
     """All states in their order, or of many the most probable ones, in their order, too."""
     if len(values) <= _MOST_STATES:
         return list(range(len(values)))

@@ -12,14 +12,14 @@ from bntk import _checking
 from bntk.errors import DataError
 from bntk.evaluation.calibration import reliability
 from bntk.viz import style
-from bntk.viz.axes import check_place
+from bntk.viz.axes import Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from bntk.learning.search.base import SearchResult
 
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES = ("-", "--", "-.", ":")
 
 
@@ -31,6 +31,8 @@ def plot_reliability(
     n_bins: int = 10,
     ax: Axes | None = None,
     title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
 ) -> Axes:
     """Draw a reliability diagram: the observed frequencies of classes against the predicted probabilities.
 
@@ -51,6 +53,10 @@ def plot_reliability(
         Where to draw; by default a new figure.
     title : str, optional
         The title of the picture.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -60,18 +66,18 @@ def plot_reliability(
     --------
     >>> axes = plot_reliability([0, 1, 1, 1], {"one": [0.2, 0.7, 0.8, 0.8], "other": [0.4, 0.6, 0.5, 0.9]})
     """
-    check_place(ax, title)
+    place = Place(ax, title, figsize, font_size)
     several = probabilities if isinstance(probabilities, Mapping) else {"": probabilities}
     if not several:
         raise DataError("there are no probabilities to draw")
     curves = {name: reliability(y_true, values, classes=classes, n_bins=n_bins) for name, values in several.items()}
     two_sided = all(np.asarray(values).ndim == 1 for values in several.values())
-    ax = _curve_axes(4.6, 4.4) if ax is None else ax
+    ax = place.axes(4.6, 4.4)
     ax.plot([0, 1], [0, 1], color="#9aa5b1", linewidth=1.0, zorder=1)
     for i, (name, bins) in enumerate(curves.items()):
         colour = style.CYCLE[i % len(style.CYCLE)]
         label = f"{name}  (error {bins.error:.3f})" if name else f"calibration error {bins.error:.3f}"
-        dash, marker = _DASHES[i // len(style.CYCLE) % len(_DASHES)], _MARKERS[i % len(_MARKERS)]
+        dash, marker = _DASHES[i // len(style.CYCLE) % len(_DASHES)], MARKERS[i % len(MARKERS)]
         ax.plot(bins.predicted, bins.observed, color=colour, linestyle=dash, linewidth=1.5, zorder=2)
         sizes = 14.0 + 110.0 * bins.counts / bins.counts.max()
         ax.scatter(
@@ -87,11 +93,18 @@ def plot_reliability(
     for handle, text in zip(handles, legend.get_texts(), strict=True):
         handle.set_sizes([45.0])
         text.set_parse_math(False)
-    _finish(ax, title)
-    return ax
+    return finish(ax, place)
 
 
-def plot_search(result: SearchResult, *, x: str = "step", ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_search(
+    result: SearchResult,
+    *,
+    x: str = "step",
+    ax: Axes | None = None,
+    title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
+) -> Axes:
     """Draw the score after each step of a search.
 
     Parameters
@@ -104,6 +117,10 @@ def plot_search(result: SearchResult, *, x: str = "step", ax: Axes | None = None
         Where to draw; by default a new figure.
     title : str, optional
         The title of the picture, by default the name of the search.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -116,12 +133,12 @@ def plot_search(result: SearchResult, *, x: str = "step", ax: Axes | None = None
     >>> axes = plot_search(bntk.learn_structure(rows, "bic", search="hc"))
     """
     _checking.one_of("x", x, ("step", "seconds"))
-    check_place(ax, title)
+    place = Place(ax, title, figsize, font_size)
     if not hasattr(result, "trace") or not hasattr(result, "search"):
         raise _checking.wrong("result", "a SearchResult, as bntk.learn_structure returns it", result)
     scores = np.array([step.score for step in result.trace])
     along = np.array([step.seconds for step in result.trace]) if x == "seconds" else np.arange(1, scores.size + 1)
-    ax = _curve_axes(5.6, 3.4) if ax is None else ax
+    ax = place.axes(5.6, 3.4)
     few = scores.size <= 40
     if scores.size:
         best = np.maximum.accumulate(scores)
@@ -142,21 +159,13 @@ def plot_search(result: SearchResult, *, x: str = "step", ax: Axes | None = None
     ax.yaxis.set_major_formatter("{x:,.6g}")
     ax.margins(y=0.12)
     ax.legend(loc="lower right", frameon=False, fontsize=9)
-    _finish(ax, result.search.split("(")[0] if title is None else title)
-    return ax
+    return finish(ax, place, result.search.split("(")[0])
 
 
-def _curve_axes(width: float, height: float) -> Axes:
-    import matplotlib.pyplot as plt
-
-    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
-    return ax
-
-
-def _finish(ax: Axes, title: str | None) -> None:
+def finish(ax: Axes, place: Place, title: str | None = None) -> Axes:
+    """Grid, borders and title of a plot with axes."""
     ax.grid(color="#e3e7ec", linewidth=0.6)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    if title is not None:
-        ax.set_title(title, parse_math=False, fontsize=11)
+    return place.finish(ax, title)

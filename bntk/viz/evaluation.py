@@ -12,8 +12,8 @@ from bntk.evaluation.comparison import Comparison
 from bntk.evaluation.result import CrossValidation
 from bntk.evaluation.significance import Nemenyi
 from bntk.viz import style
-from bntk.viz.axes import check_place
-from bntk.viz.curves import _MARKERS, _curve_axes, _finish
+from bntk.viz.axes import Place, draw
+from bntk.viz.curves import MARKERS, finish
 from bntk.viz.scene import Curve, Label, Point, Scene, one_line, text_width
 
 if TYPE_CHECKING:
@@ -27,7 +27,14 @@ _LONGEST = 44  # characters of a name
 # ---- critical differences --------------------------------------------------------------------------------------------
 
 
-def plot_critical_difference(result: Nemenyi, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_critical_difference(
+    result: Nemenyi,
+    *,
+    ax: Axes | None = None,
+    title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
+) -> Axes:
     """Draw a critical-difference diagram: the mean ranks of classifiers, and which of them do not differ.
 
     Ranks are on the axis, the best one at the left. Thick bars join classifiers of which no two differ significantly;
@@ -41,6 +48,10 @@ def plot_critical_difference(result: Nemenyi, *, ax: Axes | None = None, title: 
         Where to draw; by default a new figure of the size that the names need.
     title : str, optional
         The title of the picture.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -51,10 +62,8 @@ def plot_critical_difference(result: Nemenyi, *, ax: Axes | None = None, title: 
     >>> from bntk.evaluation import nemenyi
     >>> axes = plot_critical_difference(nemenyi([[0.9, 0.8, 0.7], [0.8, 0.9, 0.7], [0.9, 0.8, 0.6], [0.7, 0.6, 0.5]]))
     """
-    from bntk.viz.axes import draw
-
     _checking.instance("result", result, Nemenyi, what="what bntk.evaluation.nemenyi returns")
-    return draw(critical_difference_scene(result), ax, title)
+    return draw(critical_difference_scene(result), Place(ax, title, figsize, font_size))
 
 
 def critical_difference_scene(result: Nemenyi) -> Scene:
@@ -127,7 +136,13 @@ def _line(start: Point, end: Point, width: float, colour: str) -> Curve:
 
 
 def plot_folds(
-    result: CrossValidation, measure: str | None = None, *, ax: Axes | None = None, title: str | None = None
+    result: CrossValidation,
+    measure: str | None = None,
+    *,
+    ax: Axes | None = None,
+    title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
 ) -> Axes:
     """Draw the values of a measure in all splits: a box per estimator, a point per split.
 
@@ -144,6 +159,10 @@ def plot_folds(
         Where to draw; by default a new figure of the size that the estimators need.
     title : str, optional
         The title of the picture.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -157,11 +176,10 @@ def plot_folds(
     >>> axes = plot_folds(result, "log_loss")
     """
     _checking.instance("result", result, CrossValidation, what="what bntk.evaluation.cross_validate returns")
-    check_place(ax, title)
+    place = Place(ax, title, figsize, font_size)
     names = result.estimators
     name = result._column(measure)
-    if ax is None:
-        ax = _curve_axes(4.4 + _inches(names), 0.9 + 0.34 * len(names) + (0.3 if title else 0.0))
+    ax = place.axes(4.4 + _inches(names), 0.9 + 0.34 * len(names) + (0.3 if title else 0.0))
     for y, estimator in enumerate(names):
         values = result.values(estimator, name).dropna().to_numpy()
         if values.size:
@@ -173,8 +191,7 @@ def plot_folds(
     better = result.measures.get(name)
     hint = "" if better is None else "  (larger is better)" if better else "  (smaller is better)"
     ax.set_xlabel(f"{name}{hint}", parse_math=False)
-    _finish(ax, title)
-    return ax
+    return finish(ax, place)
 
 
 def _add_box(ax: Axes, y: int, values: NDArray[np.float64], colour: str) -> None:
@@ -196,6 +213,8 @@ def plot_scatter(
     *,
     ax: Axes | None = None,
     title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
 ) -> Axes:
     """Draw one measure against another, a point per data set and estimator.
 
@@ -213,6 +232,10 @@ def plot_scatter(
         Where to draw; by default a new figure.
     title : str, optional
         The title of the picture; by default the rank correlation of the two measures.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -227,13 +250,12 @@ def plot_scatter(
     >>> axes = plot_scatter(result)
     """
     _checking.instance("result", result, Comparison, what="what bntk.evaluation.compare returns")
-    check_place(ax, title)
+    place = Place(ax, title, figsize, font_size)
     tables, names = [result._oriented(each) for each in (x, y)], [result._known(each) for each in (x, y)]
     centred = len(result.datasets) > 1
     if centred:
         tables = [table.sub(table.mean(axis=1), axis=0) for table in tables]
-    if ax is None:
-        ax = _curve_axes(5.0 + _inches(result.estimators), max(4.0, 0.9 + 0.22 * len(result.estimators)))
+    ax = place.axes(5.0 + _inches(result.estimators), max(4.0, 0.9 + 0.22 * len(result.estimators)))
     for i, estimator in enumerate(result.estimators):
         turn = i // len(style.CYCLE)
         ax.scatter(
@@ -241,7 +263,7 @@ def plot_scatter(
             tables[1][estimator],
             36,
             color=style.CYCLE[i % len(style.CYCLE)],
-            marker=_MARKERS[(i + turn) % len(_MARKERS)],
+            marker=MARKERS[(i + turn) % len(MARKERS)],
             edgecolor="white",
             linewidth=0.5,
             label=one_line(estimator, _LONGEST),
@@ -255,8 +277,7 @@ def plot_scatter(
     for text in legend.get_texts():
         text.set_parse_math(False)
     found = result.rank_correlation(x, y)
-    _finish(ax, f"rank correlation {found.mean:+.2f}" if title is None else title)
-    return ax
+    return finish(ax, place, f"rank correlation {found.mean:+.2f}")
 
 
 def _inches(names: list[str]) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bntk._checking import class_place, instance
 from bntk.viz import style
-from bntk.viz.axes import check_place
+from bntk.viz.axes import Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,15 @@ MOST_ROWS = 200
 BANDS = ((0.05, 0.95), (0.25, 0.75))
 
 
-def plot_members(classifier: EnsembleKDB, X: Any, of: Any = None, ax: Axes | None = None) -> Axes:
+def plot_members(
+    classifier: EnsembleKDB,
+    X: Any,
+    of: Any = None,
+    ax: Axes | None = None,
+    title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
+) -> Axes:
     """Draw how the members of an ensemble agree about a class.
 
     Rows are side by side, by rising probability. Of the members' probabilities, the bands show the middle half and the
@@ -37,6 +45,12 @@ def plot_members(classifier: EnsembleKDB, X: Any, of: Any = None, ax: Axes | Non
         The class; by default the last of ``classes_``.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
+    title : str, optional
+        The title of the picture.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -46,7 +60,7 @@ def plot_members(classifier: EnsembleKDB, X: Any, of: Any = None, ax: Axes | Non
 
     from bntk.classifiers.ensemble import EnsembleKDB
 
-    check_place(ax, None)
+    place = Place(ax, title, figsize, font_size)
     check_is_fitted(instance("classifier", classifier, EnsembleKDB))
     classes = classifier.classes_.tolist()
     k = len(classes) - 1 if of is None else class_place(of, classes)
@@ -54,10 +68,7 @@ def plot_members(classifier: EnsembleKDB, X: Any, of: Any = None, ax: Axes | Non
     order = np.argsort(proba, kind="stable")
     order = order[:: -(-len(order) // MOST_ROWS)]
     proba, members = proba[order], members[:, order]
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")[1]
+    ax = place.axes(6.4, 3.6)
     places = np.arange(len(order))
     for (low, high), alpha in zip(BANDS, (0.25, 0.45), strict=True):
         least, most = (weighted_quantiles(members, classifier.weights_, share) for share in (low, high))
@@ -71,7 +82,7 @@ def plot_members(classifier: EnsembleKDB, X: Any, of: Any = None, ax: Axes | Non
     ax.legend(loc="upper left", frameon=True, framealpha=0.9, edgecolor="none", fontsize=9)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    return ax
+    return place.finish(ax)
 
 
 def weighted_quantiles(values: Any, weights: Any, share: float) -> Any:

@@ -55,43 +55,69 @@ class Label:
 
 @dataclass(frozen=True)
 class Curve:
-    """Cubic Bezier curves through ``3 k + 1`` points; an arrow head of size ``arrow`` ends it, unless that is 0."""
+    """Cubic Bezier curves through ``3 k + 1`` points, with an arrow head at their end and one at their beginning.
+
+    ``arrow`` and ``back_arrow`` are the sizes of the heads; 0 is none.
+    """
 
     points: tuple[Point, ...]
     width: float
     colour: str
     dash: tuple[float, ...] = ()
     arrow: float = 0.0
+    back_arrow: float = 0.0
 
     def head(self) -> tuple[Point, Point, Point]:
-        """The corners of the arrow head, the tip first."""
-        (x, y), back = self.points[-1], self._back()
-        across = (-back[1], back[0])
-        base = (x + self.arrow * back[0], y + self.arrow * back[1])
-        half = 0.42 * self.arrow
-        left = (base[0] + half * across[0], base[1] + half * across[1])
-        return (x, y), left, (base[0] - half * across[0], base[1] - half * across[1])
+        """The corners of the arrow head at the end, the tip first."""
+        return _head(self.points, self.arrow)
+
+    def heads(self) -> list[tuple[Point, Point, Point]]:
+        """The corners of all arrow heads."""
+        ends = ((self.points, self.arrow), (self.points[::-1], self.back_arrow))
+        return [_head(points, size) for points, size in ends if size]
 
     def shaft(self) -> tuple[Point, ...]:
-        """The points of the line, which ends within the arrow head so that the tip stays sharp."""
-        if not self.arrow:
-            return self.points
-        back = self._back()
-        dx, dy = 0.8 * self.arrow * back[0], 0.8 * self.arrow * back[1]
-        *before, near, end = self.points
-        return (*before, (near[0] + dx, near[1] + dy), (end[0] + dx, end[1] + dy))
+        """The points of the line, which ends within the arrow heads so that their tips stay sharp."""
+        return _drawn_in(_drawn_in(self.points, self.arrow)[::-1], self.back_arrow)[::-1]
 
-    def _back(self) -> Point:
-        """The direction from the tip back along the curve, of length one."""
-        x, y = self.points[-1]
-        for u, v in reversed(self.points[:-1]):
-            length = ((u - x) ** 2 + (v - y) ** 2) ** 0.5
-            if length > 1e-9:
-                return (u - x) / length, (v - y) / length
-        return 0.0, 1.0
+
+def _head(points: Sequence[Point], size: float) -> tuple[Point, Point, Point]:
+    (x, y), back = points[-1], _back(points)
+    base = (x + size * back[0], y + size * back[1])
+    half = 0.42 * size
+    across = (-half * back[1], half * back[0])
+    return (x, y), (base[0] + across[0], base[1] + across[1]), (base[0] - across[0], base[1] - across[1])
+
+
+def _drawn_in(points: tuple[Point, ...], size: float) -> tuple[Point, ...]:
+    """The points of a line without most of what an arrow head of that size covers at its end."""
+    if not size:
+        return points
+    back = _back(points)
+    dx, dy = 0.8 * size * back[0], 0.8 * size * back[1]
+    *before, near, end = points
+    return (*before, (near[0] + dx, near[1] + dy), (end[0] + dx, end[1] + dy))
+
+
+def _back(points: Sequence[Point]) -> Point:
+    """The direction from the tip back along the curve, of length one."""
+    x, y = points[-1]
+    for u, v in reversed(points[:-1]):
+        length = ((u - x) ** 2 + (v - y) ** 2) ** 0.5
+        if length > 1e-9:
+            return (u - x) / length, (v - y) / length
+    return 0.0, 1.0
 
 
 Item = Box | Label | Curve
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the layout of a scene may use: the width of a page, in points, and a share of the usual free space."""
+
+    width: float | None = None
+    space: float = 1.0
 
 
 @dataclass

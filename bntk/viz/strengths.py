@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from bntk._checking import is_number, shown
-from bntk.errors import DataError, UnknownNameError
+from bntk.errors import ArgumentError, DataError, UnknownNameError
 from bntk.graph.dag import DAG
+from bntk.learning.information import conditional_information
 from bntk.network import BayesianNetwork, a_network
 
 Arc = tuple[str, str]
@@ -39,44 +39,55 @@ def arc_information(network: BayesianNetwork) -> dict[Arc, float]:
         names = [parent.name for parent in cpt.parents]
         joint = network.query(names).values[..., None] * cpt.values
         for axis, name in enumerate(names):
-            found[name, cpt.name] = _conditional_information(joint, axis)
+            others = [other for other in range(len(names)) if other != axis]
+            found[name, cpt.name] = conditional_information(joint, [axis], [len(names)], others)
     return {arc: found[arc] for arc in network.dag.arcs}
 
 
-def _conditional_information(joint: Any, axis: int) -> float:
-    """I(X; C | Z) of a joint table: X the axis, C the last one, Z all others."""
-    given_rest = joint.sum(axis=(axis, joint.ndim - 1), keepdims=True)
-    with_parent = joint.sum(axis=-1, keepdims=True)
-    with_child = joint.sum(axis=axis, keepdims=True)
-    positive = joint > 0
-    ratio = np.divide(joint * given_rest, with_parent * with_child, out=np.ones_like(joint), where=positive)
-    return max(0.0, float((joint * np.log(ratio)).sum()))
+@dataclass(frozen=True)
+class Strengths:
+    """A number for each arc of a structure, and what to call it."""
+
+    of: Mapping[Arc, float]
+    what: str
+
+    @property
+    def most(self) -> float:
+        """The largest number, which the widest line stands for; 0 if none is above."""
+        return max([0.0, *self.of.values()])
 
 
-def arc_strengths(dag: DAG, strengths: Any, network: BayesianNetwork | None = None) -> tuple[dict[Arc, float], str]:
-    """A number for each arc of a DAG from whatever a user gives, and what to call it.
+def arc_strengths(
+    dag: DAG, strengths: Any, network: BayesianNetwork | None = None, argument: str = "strengths"
+) -> Strengths:
+    """A number for each arc of a DAG from whatever a user gives.
 
     Parameters
     ----------
     dag : DAG
-    strengths : mapping of arc to number, "mi", ArcStrengths, or its data frame
+    strengths : mapping of arc to number, "mi", ArcSupport, ArcStrengths, or its data frame
         Arcs that are not named have strength zero.
     network : BayesianNetwork, optional
         For ``"mi"``.
+    argument : str
+        What an error calls it.
     """
+    least = 0.0 if argument == "strengths" else -math.inf
     if isinstance(strengths, str):
         if strengths != "mi":
-            raise ValueError(f"strengths={strengths!r} is not known; give 'mi', or a number for each arc")
+            raise ArgumentError(f"{argument}={strengths!r} is not known; give 'mi', or a number for each arc")
         if network is None:
-            raise ValueError("strengths='mi' needs the probabilities of a network, and this is a DAG")
-        return arc_information(network), "mutual information (nats)"
+            raise ArgumentError(f"{argument}='mi' needs the probabilities of a network, and this is a DAG")
+        return Strengths(arc_information(network), "mutual information (nats)")
     if isinstance(strengths, Mapping):
         given, what = dict(strengths), "strength"
+        if hasattr(strengths, "what"):  # ArcSupport, which may be negative
+            what, least = strengths.what, -math.inf
     elif hasattr(strengths, "to_frame") or hasattr(strengths, "columns"):
         frame = strengths if hasattr(strengths, "columns") else strengths.to_frame()
         absent = [name for name in ("from", "to", "strength") if name not in frame.columns]
         if absent:
-            raise DataError(f"strengths: the data frame lacks the columns {absent}; it needs from, to and strength")
+            raise DataError(f"{argument}: the data frame lacks the columns {absent}; it needs from, to and strength")
         columns = (frame[name].tolist() for name in ("from", "to", "strength"))
         given = {(tail, head): value for tail, head, value in zip(*columns, strict=True)}
         # Every pair that was ever joined is there, in both directions; only arcs of this DAG are drawn.
@@ -85,17 +96,18 @@ def arc_strengths(dag: DAG, strengths: Any, network: BayesianNetwork | None = No
         }
         what = "share of resamples"
     else:
-        raise DataError(f"strengths must be 'mi', a number for each arc, or bootstrap strengths; got {strengths!r}")
-    return _checked(dag, given), what
+        raise DataError(f"{argument} must be 'mi', a number for each arc, or bootstrap strengths; got {strengths!r}")
+    return Strengths(_checked(dag, given, argument, least), what)
 
 
-def _checked(dag: DAG, given: Mapping[Any, Any]) -> dict[Arc, float]:
+def _checked(dag: DAG, given: Mapping[Any, Any], argument: str, least: float) -> dict[Arc, float]:
     known = set(dag.arcs)
     unknown = [arc for arc in given if not isinstance(arc, Hashable) or arc not in known]
     if unknown:
-        raise UnknownNameError(f"strengths: {unknown[0]!r} is not an arc (parent, child) of this graph")
+        raise UnknownNameError(f"{argument}: {unknown[0]!r} is not an arc (parent, child) of this graph")
     found = {arc: given.get(arc, 0.0) for arc in dag.arcs}
+    expected = "a strength is a number from 0 upwards" if least == 0 else "it must be a finite number"
     for arc, value in found.items():
-        if not is_number(value) or not 0 <= value < math.inf:
-            raise DataError(f"strengths: the arc {arc} has {shown(value)}; a strength is a number from 0 upwards")
+        if not is_number(value) or not least <= value < math.inf or value == -math.inf:
+            raise DataError(f"{argument}: the arc {arc} has {shown(value)}; {expected}")
     return {arc: float(value) for arc, value in found.items()}

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TEXT, MUTED = "#1b2733", "#5a6675"
-ARC, CLASS_ARC = "#5a6675", "#c78a34"
+ARC, CLASS_ARC, FADED_CLASS_ARC = "#5a6675", "#c78a34", "#e3bd85"
+# Of arcs that run together, one colour for each node that they begin at.
+BUNDLES = ("#1f6aa5", "#00785a", "#8b2f7f", "#9a4a00", "#4d4d4d", "#6a5acd")
+THINNEST, WIDEST, NORMAL_LINE = 0.5, 4.0, 1.1  # line widths, in points
+DASHED = (5.0, 3.0)
 BAR, TRACK = "#3f74a8", "#ffffff"
 
 # Okabe and Ito's colours, in an order in which neighbours differ in lightness, too.

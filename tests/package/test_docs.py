@@ -102,3 +102,13 @@ def test_every_score_and_classifier_is_on_the_theory_page():
             thing = getattr(locate(module), name)
             if inspect.isclass(thing) and issubclass(thing, bases) and not inspect.isabstract(thing):
                 assert re.search(rf"`~?bntk\.(\w+\.)?{name}`", theory), f"{name} is not on the theory page"
+
+
+def test_the_theory_page_has_the_priors_that_are_defaults():
+    theory = (DOCS / "theory.md").read_text()
+    section = theory.split("### Priors of the parameters")[1].split("\n## ")[0]
+    rows = [line.split(" | ") for line in section.splitlines()]
+    found = {name: row[2] for row in rows if len(row) > 3 for name in re.findall(r"`bntk\.(\w+)`", row[0])}
+    assert len(found) >= 20
+    wrong = {name: said for name, said in found.items() if not said.startswith(f"`{getattr(bntk, name)().prior!r}`")}
+    assert not wrong

@@ -65,6 +65,10 @@ def numbers(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return columns, classes
 
 
+def merged_cuts(rows: np.ndarray | None) -> list[np.ndarray]:
+    return [cuts for seed in range(3) for cuts in bntk.cuts.hartemink_cuts(numbers(seed)[0].T, 3, rows, 8)]
+
+
 def many_states() -> bntk.BayesianNetwork:
     """A network with zeros, with a variable of more than eight states, and with tables of small numbers."""
     rng = np.random.default_rng(3)
@@ -204,6 +208,8 @@ WORK: dict[str, Callable[[], Any]] = {
         for seed in range(4)
         for column in bntk.TAN(numeric="mdl").fit(*numbers(seed)).predict_proba(numbers(seed)[0])
     ],
+    "count_with_later": lambda: merged_cuts(weights(120)),
+    "merge_kernel": lambda: merged_cuts(None),
     "code_kernel": lambda: [bntk.NaiveBayes(numeric="frequency").fit(*numbers(0)).predict_proba(numbers(0)[0])],
     "log_scores": classified(bntk.BAN(criterion="cv")),
     "count_labels": classified(bntk.STAN(criterion="accuracy")),

@@ -388,7 +388,14 @@ def test_bad_input_is_refused_by_name(call: Any, message: str) -> None:
 # -------------------------------------------------------------------- the transformer
 
 
-@parametrize_with_checks([bntk.Discretizer("mdl"), bntk.Discretizer("width"), bntk.Discretizer("frequency", 4)])
+@parametrize_with_checks(
+    [
+        bntk.Discretizer("mdl"),
+        bntk.Discretizer("width"),
+        bntk.Discretizer("frequency", 4),
+        bntk.Discretizer("hartemink", 3),
+    ]
+)
 def test_it_is_a_scikit_learn_transformer(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -479,7 +486,7 @@ def test_it_is_cloned_pickled_and_searched_over_in_a_pipeline() -> None:
         (bntk.Discretizer("width", columns=["y"]), None, "no column 'y'"),
         (bntk.Discretizer("width", cuts={"y": [1]}), None, "no column 'y'"),
         (bntk.Discretizer("width", cuts={"x": [1, 1]}), None, "the cuts of column 'x' must increase"),
-        (bntk.Discretizer("chi"), None, "method must be 'mdl', 'width' or 'frequency'"),
+        (bntk.Discretizer("chi"), None, "method must be 'mdl', 'width', 'frequency' or 'hartemink', not 'chi'"),
     ],
 )
 def test_a_fit_that_cannot_be_says_why(frame: pd.DataFrame, discretizer: Any, y: Any, message: str) -> None:

@@ -323,7 +323,12 @@ class LinkMaker:
 
     @cached_property
     def _adds_terms(self) -> bool:
-        """Whether the log scores of naive Bayes are a sum over its features, which means over codings are not."""
+        """Whether the log scores of naive Bayes are a sum over its features, which means over codings are not.
+
+        Weights of classes are those of each class variable by itself, which the counts of pairs do not have.
+        """
+        if self.prototype.class_weight is not None:
+            return False
         numeric = self.prototype.numeric
         ways = numeric.values() if isinstance(numeric, Mapping) else [numeric]
         return not averaged_ways(numeric) and not any(map(smooth_way, ways))

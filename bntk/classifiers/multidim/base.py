@@ -108,7 +108,7 @@ class MultiTargetClassifier(RowReader):
             raise ValueError(f"{type(self).__name__} requires Y to be passed, but the target Y is None")
         n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
         labels, codes = read_labels(Y, n_rows, missing=True)
-        weights = sample_weights(sample_weight, n_rows, scale=False)
+        weights = sample_weights(sample_weight, n_rows)
         if weights is None or weights.all():
             return CountedRows(X, labels, codes, weights, None, n_rows)
         places = np.flatnonzero(weights)

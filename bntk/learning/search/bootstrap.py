@@ -155,6 +155,29 @@ class ArcStrengths:
         order = np.lexsort((tails, -arcs[tails, heads], last, first, -strength[tails, heads]))
         yield from zip(tails[order].tolist(), heads[order].tolist(), strict=True)
 
+    def plot(self, structure: Any = None, **options: Any) -> Any:
+        """Draw the averaged structure, or another: lines from the threshold up, heads as certain as their directions.
+
+        The options are those of :func:`bntk.viz.plot_strengths`. Returns matplotlib Axes.
+        """
+        from bntk.viz.bootstrap import plot_strengths
+
+        return plot_strengths(self, structure, **options)
+
+    def plot_threshold(self, **options: Any) -> Any:
+        """Draw the distribution of the strengths and the threshold; see :func:`bntk.viz.plot_threshold`.
+
+        Returns matplotlib Axes.
+        """
+        from bntk.viz.bootstrap import plot_threshold
+
+        return plot_threshold(self, **options)
+
+    def _repr_svg_(self) -> str | None:
+        from bntk.viz.notebook import strengths_svg
+
+        return strengths_svg(self)
+
     def __repr__(self) -> str:
         n_joined = int(np.count_nonzero(np.triu(self.strength)))
         return (
@@ -211,9 +234,10 @@ def bootstrap_strengths(
         What becomes of columns of numbers in a data frame or mapping. ``"auto"``: at most ten different whole numbers
         are states as they are; others are cut into ``n_bins`` intervals with about the same number of rows, and a
         warning names them. ``"frequency"`` and ``"width"`` cut them into intervals with the same number of rows or of
-        the same width, ``"category"`` makes each number a state, and ``"bernoulli"`` only distinguishes numbers above
-        zero from others. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states
-        already, and ``"auto"`` leaves them as they are.
+        the same width, ``"hartemink"`` into intervals that keep much of the mutual information between the columns
+        (:func:`bntk.cuts.hartemink_cuts`), ``"category"`` makes each number a state, and ``"bernoulli"`` only
+        distinguishes numbers above zero from others. A mapping chooses for each column, and may give cut points. A
+        :class:`bntk.Table` has states already, and ``"auto"`` leaves them as they are.
     n_bins : int
         The number of intervals.
     identifiers : {"drop", "keep"}

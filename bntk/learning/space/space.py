@@ -370,6 +370,25 @@ class Space(NamedNodes):
             arc_weights=weights,
         )
 
+    def plot(self, **options: Any) -> Any:
+        """Draw the rules, arcs and tiers; the options are those of :func:`bntk.viz.plot_space`.
+
+        Returns matplotlib Axes.
+        """
+        from bntk.viz.space import plot_space
+
+        return plot_space(self, **options)
+
+    def _repr_svg_(self) -> str | None:
+        from bntk.viz.notebook import space_svg
+
+        return space_svg(self)
+
+    def rules_in_words(self) -> list[str]:
+        """The rules that are about more than single arcs and tiers: shapes, links, numbers of parents."""
+        free = [] if self.free else ["no other arcs"]
+        return [*map(str, self.groups), *map(str, self.links), *self._limits_in_words(), *free]
+
     def __repr__(self) -> str:
         rules = [*map(str, self.groups), *map(str, self.links)]
         if self.tiers:

@@ -1,0 +1,78 @@
+"""The importances of the features of a classifier, as labelled bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bntk._checking import instance, whole_number, wrong
+from bntk.viz import style
+from bntk.viz.scene import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_importances(classifier: Any, most: int = 20, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """Draw how much each feature tells about the class: ``feature_importances_`` as bars, the largest above.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Fitted, of one class variable.
+    most : int
+        Of more features, only so many are drawn; the last bar is the sum of all others.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    title : str, optional
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import bntk
+    >>> rows = bntk.datasets.asia().sample(500, seed=1).to_pandas()
+    >>> ax = bntk.viz.plot_importances(bntk.TAN().fit(rows.drop(columns="dysp"), rows["dysp"]), most=3)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['bronc', 'lung', 'smoke', '4 others']
+    """
+    from bntk.classifiers import BayesClassifier
+
+    model = instance("classifier", classifier, BayesClassifier, what="a fitted classifier of one class variable")
+    most = whole_number("most", most, 1)
+    values, names = model.feature_importances_, list(model.features_.names)
+    order = np.argsort(-values, kind="stable")
+    shown = [(one_line(names[v], 28), float(values[v])) for v in order[:most]]
+    if len(order) > most:
+        others = order[most:]
+        shown.append((f"{len(others)} others" if len(others) > 1 else "1 other", float(values[others].sum())))
+    axes = labelled_axes(ax, len(shown), title)
+    lengths = [value for _, value in shown]
+    bars = axes.barh(range(len(shown)), lengths, color=style.BAR, height=0.7)
+    if len(order) > most:
+        bars[-1].set_color(style.MUTED)
+    axes.bar_label(bars, [f"{value:.1%}" for value in lengths], padding=3, fontsize=9, color=style.TEXT)
+    axes.set_yticks(range(len(shown)), [name for name, _ in shown], parse_math=False)
+    axes.set_xlim(0, max([*lengths, 1e-9]) * 1.15)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
+    axes.set_xlabel(f"share of the information about {model.target_name_}", parse_math=False)
+    return axes
+
+
+def labelled_axes(ax: Axes | None, n_lines: int, title: str | None) -> Axes:
+    """Axes for lines below each other, the first one above; by default those of a new figure of the size needed."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(6.4, 1.0 + 0.28 * max(n_lines, 2)), layout="constrained")[1]
+    elif not hasattr(ax, "barh"):
+        raise wrong("ax", "matplotlib Axes, such as those of plt.subplots(), or None", ax)
+    if title is not None:
+        ax.set_title(title, parse_math=False)
+    ax.set_ylim(n_lines - 0.4, -0.6)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
