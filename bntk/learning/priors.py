@@ -527,9 +527,9 @@ class ExpertCounts(Prior):
         if gone and any(np.ndim(own) > 1 for own in self.tables.values() if not isinstance(own, Mapping)):
             return None  # an array does not say what its axes are
         renamed = {
-            names.get(name, name): own
+            names.get(name) or name: own
             if not isinstance(own, Mapping)
-            else {names.get(column, column): cells for column, cells in own.items()}
+            else {names.get(column) or column: cells for column, cells in own.items()}
             for name, own in self.tables.items()
         }
         return replace(self, tables=renamed)
