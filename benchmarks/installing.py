@@ -4,7 +4,7 @@ python -m benchmarks.installing package                  # builds both, looks in
 python -m benchmarks.installing lowest [PYTEST ...]      # the suite with the lowest version of each dependency
 python -m benchmarks.installing python 3.13 [PYTEST ...] # the suite, or some tests, with another Python
 
-All happens in a temporary folder, on a copy of the files that git knows; that the tree stays as it is is checked. It needs
+All happens in a temporary folder, on a copy of the files that git knows; the tree stays as it is. It needs
 git and the registry of packages: build and uv are installed for the time being. The suite is run without pgmpy, which
 brings PyTorch. With the lowest versions, warnings are no errors: many have been mended in those packages since.
 """
