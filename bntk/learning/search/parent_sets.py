@@ -50,8 +50,8 @@ MAX_SETS = 2_000_000
 _BATCH = 2048
 # Sets of a level whose bounds are looked at before those of all.
 _SAMPLE = 64
-# Sets of one size that the rule of thumb looks at.
-_WIDTH = 400
+# Sets of one size that the rule of thumb looks at: of up to five parents, and of more, which only few rows lead to.
+_WIDTH, _LARGE, _WIDTH_OF_LARGE = 400, 5, 50
 # Nodes from which a child's first parents are grown; beyond, only those with the largest gains alone.
 _GROWTH_POOL = 64
 
@@ -171,7 +171,8 @@ class ParentSetFinder:
         As for :func:`find_parent_sets`.
     thorough : bool
         False replaces the score's bound by a rule of thumb: sets of three and more are looked at only when some set
-        with one parent less scores better than its own subsets; of each size only the 400 with the best such subset.
+        with one parent less scores better than its own subsets; of each size only the 400 with the best such subset,
+        of more than five only 50.
     children : list of int, optional
         The nodes whose parents are wanted; by default all.
     """
@@ -359,7 +360,8 @@ class _Lattice:
             best[rows] = np.maximum(best[rows], np.where(is_open, self.open.best[found], -np.inf))
         if not self._thorough:
             alive = np.zeros(len(masks), bool)
-            alive[np.argsort(-best, kind="stable")[: _WIDTH if self._depth > 2 else None]] = True
+            width = None if self._depth <= 2 else _WIDTH if self._depth <= _LARGE else _WIDTH_OF_LARGE
+            alive[np.argsort(-best, kind="stable")[:width]] = True
         return _Level(masks[alive], best[alive])
 
     def _extended(self) -> Masks:
