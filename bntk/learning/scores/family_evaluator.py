@@ -83,6 +83,16 @@ class FamilyEvaluator(Evaluator):
         """Give families whose tables have more entries the score -inf, so that no search chooses them."""
         self._store.limit(most_entries)
 
+    @property
+    def most_entries(self) -> float:
+        """The limit of :meth:`limit_tables`."""
+        return self._store.most_entries
+
+    @property
+    def has_arc_weights(self) -> bool:
+        """Whether arcs add to the score by themselves."""
+        return self._arc_weights is not None
+
     def allows(self, move: Move) -> bool:
         """Whether a move keeps all tables within the limit of :meth:`limit_tables`."""
         kind, tail, head = move
