@@ -323,8 +323,9 @@ class FamilyParts:
         for players, rows in _patterns(self.seen, above):
             for v, share in shared(players, lambda sets, rows=rows: self._log_joint(sets, rows)).items():  # type: ignore[misc]
                 self._add(v, rows, share)
+        around = {self.target, *above, *below}
         for child in below:
-            self._add_child(child, [v for v in dag.parent_indices[child] if v not in (self.target, *above, *below)])
+            self._add_child(child, [v for v in dag.parent_indices[child] if v not in around])
         used = np.flatnonzero(self._present.any(axis=1)).tolist()
         return {self.network.names[v]: Contribution(self._values[v], self._present[v]) for v in used}
 

@@ -39,7 +39,8 @@ class NaiveBayes(NetworkClassifier):
 
     With ``numeric="gaussian"`` it is Gaussian naive Bayes, with ``"kde"`` the flexible naive Bayes of John and Langley
     (1995), with ``"bernoulli"`` and ``"multinomial"`` the two event models for words in documents; a mapping chooses
-    one for each column. A missing value is ignored, which is the same as summing it out.
+    one for each column. With ``"bernoulli"`` and ``"multinomial"`` for all columns, X may be a sparse matrix of scipy.
+    A missing value is ignored, which is the same as summing it out.
 
     Notes
     -----

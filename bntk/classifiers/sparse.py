@@ -43,7 +43,8 @@ def sparse_features(X: Any, way: str) -> Features:
     names = tuple([f"x{column}" for column in range(X.shape[1])])
     if way == "multinomial":
         return Features(names, (), frozenset(), {}, dict.fromkeys(names, way))
-    seen = tuple([Variable.of_intervals(name, [0.0]) for name in names])
+    states = Variable.of_intervals("present", [0.0]).states
+    seen = tuple([Variable._trusted(name, states, ordered=True) for name in names])  # there may be very many
     return Features(names, seen, frozenset(), {name: np.zeros(1) for name in names}, {})
 
 
