@@ -51,7 +51,7 @@ def place_labels(
 
 
 def _counter(points: Floats, low: Floats) -> Callable[[Floats, tuple[float, float]], NDArray[np.int64]]:
-    """A function that counts the points under a text of some size in each of several places, by sums over cells from ``low`` on."""
+    """A function that counts the points under a text in each of several places, by sums over cells from ``low`` on."""
     cells = ((points - low) / _CELL).astype(np.int64) + 1
     table = np.zeros(cells.max(axis=0) + 1, dtype=np.int64)
     np.add.at(table, (cells[:, 0], cells[:, 1]), 1)

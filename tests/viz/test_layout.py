@@ -143,7 +143,7 @@ def test_arcs_of_a_class_run_beside_all_nodes(seed, n, k):
 @pytest.mark.parametrize("k", [1, 2])
 def test_arcs_of_a_class_cross_others_less_often_than_in_the_midst_of_them(k):
     found = np.zeros((2, 2), dtype=int)
-    for seed in range(4):
+    for seed in range(8):
         dag = classifier_dag(seed, 20, k)
         for row, aside in enumerate(([], ["class"])):
             layout = layered_layout(dag, aside=aside)
