@@ -184,28 +184,10 @@ class CPT:
         from bntk.data.columns import entry_name
 
         parents = _checked_family(child, parents)
-        family = (*parents, child)
-        value = entry_name(family) if value is None else value
-        if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
-            raise _checking.wrong("frame", "a pandas DataFrame", frame, NetworkError)
-        frame = _one_row_per_entry(child, parents, frame, value)
-        _check_columns(child, parents, list(frame.columns), _checking.text("value", value, "the name of a column"))
-        values = empty_table(child, parents)
-        flat, seen = values.reshape(-1), np.zeros(values.size, dtype=np.int64)
-        position = np.zeros(len(frame), dtype=np.int64)
-        for variable in family:
-            codes = [variable.code(label) for label in frame[variable.name].tolist()]
-            position = position * variable.n_states + np.array(codes, dtype=np.int64)
-        np.add.at(seen, position, 1)
-        if not (seen == 1).all():
-            where = np.unravel_index(int(np.argmax(seen != 1)), values.shape)
-            labels = ", ".join(f"{v.name}={v.states[i]!r}" for v, i in zip(family, where, strict=True))
-            times = int(seen[np.ravel_multi_index(where, values.shape)])
-            raise NetworkError(
-                f"{family_text(child, parents)}: the frame has {times} rows for {labels}; it needs exactly one"
-            )
-        flat[position] = _checking.numbers(f"the column {value!r}", frame[value], error=NetworkError)
-        return cls(child, values, parents)
+        value = (
+            entry_name((*parents, child)) if value is None else _checking.text("value", value, "the name of a column")
+        )
+        return cls(child, entries_of_frame(child, frame, parents, value), parents)
 
     @classmethod
     def uniform(cls, child: Variable, parents: Sequence[Variable] = ()) -> CPT:
@@ -490,6 +472,34 @@ def _entry(level: Any, variable: Variable, code: int, where: str) -> Any:
     return list(level.values())[codes.index(code)]
 
 
+def entries_of_frame(
+    child: Variable, frame: pd.DataFrame, parents: Sequence[Variable], value: str
+) -> NDArray[np.float64]:
+    """The entries of a family's table from a data frame of either form that :meth:`CPT.from_frame` reads."""
+    if not hasattr(frame, "columns") or not hasattr(frame, "to_numpy"):
+        raise _checking.wrong("frame", "a pandas DataFrame", frame, NetworkError)
+    family = (*parents, child)
+    value = _checking.text("value", value, "the name of a column")
+    frame = _one_row_per_entry(child, parents, frame, value)
+    _check_columns(child, parents, list(frame.columns), value)
+    values = empty_table(child, parents)
+    flat, seen = values.reshape(-1), np.zeros(values.size, dtype=np.int64)
+    position = np.zeros(len(frame), dtype=np.int64)
+    for variable in family:
+        codes = [variable.code(label) for label in frame[variable.name].tolist()]
+        position = position * variable.n_states + np.array(codes, dtype=np.int64)
+    np.add.at(seen, position, 1)
+    if not (seen == 1).all():
+        where = np.unravel_index(int(np.argmax(seen != 1)), values.shape)
+        labels = ", ".join(f"{v.name}={v.states[i]!r}" for v, i in zip(family, where, strict=True))
+        times = int(seen[np.ravel_multi_index(where, values.shape)])
+        raise NetworkError(
+            f"{family_text(child, parents)}: the frame has {times} rows for {labels}; it needs exactly one"
+        )
+    flat[position] = _checking.numbers(f"the column {value!r}", frame[value], error=NetworkError)
+    return values
+
+
 def _one_row_per_entry(child: Variable, parents: Sequence[Variable], frame: pd.DataFrame, value: str) -> pd.DataFrame:
     """A frame with a column per state of the child as one with a row per entry; any other frame as it is."""
     given, columns = [p.name for p in parents], list(frame.columns)
@@ -498,7 +508,7 @@ def _one_row_per_entry(child: Variable, parents: Sequence[Variable], frame: pd.D
     wide = len(columns) == len(given) + child.n_states and sorted(c for c in codes if c is not None) == [
         *range(child.n_states)
     ]
-    if not wide or child.name in others or value in given:
+    if not wide or child.name in others or value in given or not {*given} <= {*columns}:
         return frame
     return frame.melt(given, others, child.name, value)
 

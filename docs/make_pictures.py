@@ -16,10 +16,13 @@ from matplotlib.figure import Figure
 
 import bntk
 from bntk.evaluation import Nemenyi, critical_difference
+from bntk.viz.bootstrap import strengths_picture
+from bntk.viz.columns import table_scene
 from bntk.viz.comparison import comparison_scene
 from bntk.viz.evaluation import critical_difference_scene
 from bntk.viz.network import dag_scene, network_scene
 from bntk.viz.scene import Scene
+from bntk.viz.space import space_scene
 from bntk.viz.style import CYCLE
 from bntk.viz.svg import to_svg
 
@@ -44,6 +47,12 @@ def scenes() -> dict[str, tuple[Scene, str]]:
             network_scene(tan.network_, target="cultivar", strengths="mi"),
             "A tree-augmented naive Bayes classifier of wines, arcs as wide as they are strong",
         ),
+        "strengths": (
+            strengths_picture(bntk.bootstrap_strengths(asia.sample(500, seed=1), "bic", n=200)).scene(),
+            "Bootstrap strengths: lines from the threshold up, arrow heads as large as the shares of their directions",
+        ),
+        "table": (table_scene(incomplete_cars()), "The variables of a table: states with their shares, missing cells"),
+        "space": (space_scene(tiers()), "A space: tiers, a required arc, forbidden arcs, an arc with a weight"),
         "comparison": (comparison_scene(learned, asia), "A learned structure against the true one"),
         "critical-difference": (
             critical_difference_scene(published_ranks()),
@@ -71,6 +80,23 @@ def rooms() -> bntk.DAG:
             if {user, used} <= {*names} and level[used] < level[user]:
                 uses.add((used, user))
     return bntk.DAG(names, nx.transitive_reduction(nx.DiGraph(uses)).edges)
+
+
+def incomplete_cars() -> bntk.Table:
+    """The attributes of cars, one in twenty missing."""
+    return bntk.datasets.with_missing(bntk.Table.from_frame(bntk.datasets.car()[0]), 0.05, seed=1)
+
+
+def tiers() -> bntk.Space:
+    """What someone may know about asia before any data."""
+    return bntk.Space(
+        bntk.datasets.asia().names,
+        required=["smoke -> lung"],
+        forbidden=["tub -> bronc", "bronc -> tub"],
+        tiers=[["asia", "smoke"], ["tub", "lung", "bronc", "either"], ["xray", "dysp"]],
+        max_parents=2,
+        arc_weights={("asia", "tub"): 5.0},
+    )
 
 
 def published_ranks() -> Nemenyi:
@@ -189,6 +215,19 @@ def calibration_figure() -> Figure:
     return figure
 
 
+def importances_figure() -> Figure:
+    """How much each column of the wines tells."""
+    return bntk.viz.plot_importances(wine_tan(), most=10).figure  # type: ignore[return-value]
+
+
+def explanations_figure() -> Figure:
+    """What features add to the log odds of a cultivar in all wines."""
+    from sklearn.datasets import load_wine
+
+    told = wine_tan().explain_rows(load_wine(as_frame=True).data, of="B", against="A")
+    return told.plot(most=10).figure  # type: ignore[return-value]
+
+
 def main() -> None:
     """Write all pictures."""
     folder = Path(__file__).parent / "pictures"
@@ -196,7 +235,11 @@ def main() -> None:
     for name, (scene, words) in scenes().items():
         (folder / f"{name}.svg").write_text(to_svg(scene, words) + "\n", encoding="utf-8")
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "bntk"}):  # the same figure, the same file
-        for name, make in (("unlabelled", unlabelled_figure), ("calibration", calibration_figure)):
+        figures = {
+            "unlabelled": unlabelled_figure, "calibration": calibration_figure,
+            "importances": importances_figure, "explanations": explanations_figure,
+        }  # fmt: skip
+        for name, make in figures.items():
             make().savefig(folder / f"{name}.svg", metadata={"Date": None, "Creator": None})
 
 

@@ -355,6 +355,7 @@ def _learning(folder: Path) -> Iterator[Door]:
         learn_structure={"data": ROWS, "weights": weights, "variables": variables},
         bootstrap_strengths={"data": ROWS, "n": 2, "variables": variables},
         score={"dag": NETWORK.dag, "data": ROWS},
+        arc_strength={"structure": NETWORK.dag, "data": ROWS, "weights": weights},
         independence={
             "data": ROWS,
             "x": "rain",
@@ -393,6 +394,7 @@ def _experiments(folder: Path) -> Iterator[Door]:
         learn_structure={"data": ROWS, **was_set},
         bootstrap_strengths={"data": ROWS, "n": 2, **was_set},
         score={"dag": NETWORK.dag, "data": ROWS, **was_set},
+        arc_strength={"structure": NETWORK.dag, "data": ROWS, **was_set},
     )
     mask = np.zeros((40, len(NETWORK.names)), dtype=bool)
     yield door("counts.ExperimentCounter", ExperimentCounter, None, table=ROWS, intervened=mask, weights=[1.0] * 40)
@@ -634,7 +636,10 @@ def _plots(folder: Path) -> Iterator[Door]:
     nemenyi = evaluation.nemenyi(pd.DataFrame({"one": [0.5, 0.6, 0.7], "two": [0.6, 0.7, 0.9]}))
     compared = evaluation.Comparison.of({"d": result})
     ensemble = bntk.EnsembleKDB(3).fit(FRAME.drop(columns="rain"), FRAME["rain"])
-    drawn = {"target": "rain", "highlight": ["wet"], "strengths": {("cloudy", "rain"): 1.0}}
+    shown = {"target": "rain", "highlight": ["wet"]}
+    drawn = {**shown, "strengths": {("cloudy", "rain"): 1.0}, "arc_labels": {("cloudy", "rain"): 1.0}}
+    bootstrap = bntk.bootstrap_strengths(ROWS, n=3)
+    sized = {"figsize": (4.0, 3.0), "font_size": 9.0}
     given: dict[str, dict[str, Any]] = {
         "arc_information": {"network": NETWORK},
         "plot_comparison": {"learned": DAG, "reference": DAG},
@@ -645,6 +650,12 @@ def _plots(folder: Path) -> Iterator[Door]:
         "plot_folds": {"result": result},
         "plot_members": {"classifier": ensemble, "X": FRAME.drop(columns="rain"), "of": FRAME["rain"].iloc[0]},
         "plot_network": {"network": NETWORK, "given": GIVEN, "bars": ["rain"], **drawn},
+        "plot_node_scores": {"scores": {"rain": -1.0, "wet": -2.0}, "order": "score"},
+        "plot_pdag": {"pdag": NETWORK.dag.cpdag(), **shown},
+        "plot_space": {"space": bntk.Space(NETWORK.names, required=[("cloudy", "rain")]), **shown},
+        "plot_strengths": {"strengths": bootstrap, "structure": NETWORK.dag, "threshold": 0.5, **shown},
+        "plot_table": {"table": ROWS, "names": ["rain"]},
+        "plot_threshold": {"strengths": bootstrap, "threshold": 0.5},
         "plot_reliability": {
             "y_true": y,
             "probabilities": [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.1, 0.9]],
@@ -660,7 +671,7 @@ def _plots(folder: Path) -> Iterator[Door]:
     }
     for name, good in given.items():
         call = getattr(viz, name)
-        yield door(f"viz.{name}", _closing(call), call, **good)
+        yield door(f"viz.{name}", _closing(call), call, **good, **(sized if name.startswith("plot_") else {}))
 
 
 def _fitted(cls: Any, X: Any, y: Any, **parameters: Any) -> Any:

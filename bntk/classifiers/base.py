@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from bntk.classifiers.explain import Explanations
     from bntk.explore import ExplorerView
 
 Floats = NDArray[np.float64]
@@ -782,6 +783,38 @@ class BayesClassifier(RowReader):
         from bntk.classifiers.explain import explain_row
 
         return explain_row(self, X, of, against)
+
+    def explain_rows(self, X: Any, of: Any = None, against: Any = None) -> Explanations:
+        """The contributions of each feature to the log odds of one class against another, for many rows at once.
+
+        Each row is explained as :meth:`explain` does.
+
+        Parameters
+        ----------
+        X : data
+        of, against : labels, optional
+            By default, in each row, its most probable class against the next. To compare rows, name one or both.
+
+        Returns
+        -------
+        bntk.classifiers.explain.Explanations
+            With ``log_odds`` and ``states``, a row for each row of X and a column for each feature, ``row(i)``,
+            ``to_frame()``, ``mean_abs`` and ``plot()``.
+
+        Examples
+        --------
+        >>> import bntk
+        >>> rows = bntk.datasets.asia().sample(200, seed=1).to_pandas()
+        >>> X, y = rows.drop(columns="dysp"), rows["dysp"]
+        >>> bntk.TAN().fit(X, y).explain_rows(X.head(3), of="yes").log_odds[["dysp", "bronc"]].round(2)
+           dysp  bronc
+        0 -0.18   2.09
+        1 -0.18  -2.16
+        2 -0.18   2.09
+        """
+        from bntk.classifiers.explain import explain_rows
+
+        return explain_rows(self, X, of, against)
 
     def _log_densities(self, rows: Rows) -> Floats | float:
         return sum((d.log_density(rows.numbers) for d in self.densities_), start=0.0)

@@ -147,7 +147,7 @@ class BayesNetClassifier(NetworkClassifier):
         is_refused = self._given_class_prior() is not None and dag.parents(counter.names[-1])
         if is_refused or not has_enough_rows(counter):
             return float("inf")
-        rows = held_out(dag, counter, self._fitted)
+        rows = held_out(dag, counter, self._fitted, whole=True)
         return rows.mean(rows.quadratic_losses) if rows.is_whole else float("inf")
 
     def _fitted(self, dag: DAG, counter: TableCounter) -> BayesianNetwork:

@@ -75,7 +75,9 @@ def has_enough_rows(counter: TableCounter) -> bool:
     return one_by_one(counter).n_rows >= LEAST_ROWS
 
 
-def held_out(dag: DAG, counter: TableCounter, fitted: Callable[[DAG, TableCounter], BayesianNetwork]) -> HeldOut:
+def held_out(
+    dag: DAG, counter: TableCounter, fitted: Callable[[DAG, TableCounter], BayesianNetwork], *, whole: bool = False
+) -> HeldOut:
     """What a structure predicts for each row, when the tables are those of the other folds.
 
     Parameters
@@ -86,17 +88,21 @@ def held_out(dag: DAG, counter: TableCounter, fitted: Callable[[DAG, TableCounte
         rows, which may be in different folds, unless some weights are not whole.
     fitted : callable
         The network with this structure, for the rows of a counter.
+    whole : bool
+        Whether the result is of no use unless all rows count: after the first row that does not, no fold is looked at.
     """
     counter = one_by_one(counter)
     table, weights = counter.table, counter.weights
     classes, target = table.codes[-1].astype(np.int64), len(table.variables) - 1
-    found, counts = np.empty((len(classes), table.variables[-1].n_states)), np.ones(len(classes), dtype=bool)
+    found, counts = np.ones((len(classes), table.variables[-1].n_states)), np.ones(len(classes), dtype=bool)
     folds = stratified(classes, FOLDS, 1, seed=0)[0]
     for fold in range(FOLDS):
         others, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         rest = TableCounter(table.take(others), None if weights is None else weights[others])
         found[held], too_large = quick_posterior(fitted(dag, rest), table.take(held).codes, target)
         counts[held] = ~too_large
+        if whole and too_large.any():
+            break
     found[~counts | np.isnan(found[:, 0])] = 1 / found.shape[1]  # where no class is possible, all are equally likely
     shares = counts * (1.0 if weights is None else weights)
     return HeldOut(found, classes, shares / max(shares.sum(), 1e-300), bool(counts.all()))

@@ -188,7 +188,7 @@ def _columns(Y: Any) -> tuple[list[tuple[str, Any]], str | None]:
         columns = [(str(name), column) for name, column in Y.items()]
     elif nw.dependencies.is_into_dataframe(Y):
         columns = columns_of_frame(Y)
-        frame = nw.from_native(Y).implementation.value
+        frame = nw.from_native(Y).implementation.name.lower()
     else:
         columns = _columns_of_array(Y)
     check_column_names([name for name, _ in columns])

@@ -218,7 +218,10 @@ class _Part:
             if len(layer) == 1 and layer[0] in self.beside:
                 x[layer[0]] = 0.0  # the middle
         self._set_heights(x, links)
-        self.left, self.right = float((x - np.array(self.width) / 2).min()), float((x + np.array(self.width) / 2).max())
+        reach = np.array(self.width) / 2
+        self.left, self.right = float((x - reach).min()), float((x + reach).max())
+        heads = [b for a, b in arcs if a in self.beside[:1]]
+        self.first_left = 2 * float(x[heads].sum()) <= len(heads) * (self.left + self.right)
         self.centres = {v: (float(x[i]), self.y[self.level[i]]) for i, v in enumerate(members)}
         self.curves = self._routes(x, chains)
 
@@ -278,13 +281,17 @@ class _Part:
         """From where an arc comes: that of a line beside the nodes from the left or right of them all."""
         if tail not in self.beside:
             return x
-        return -math.inf if self.beside.index(tail) % 2 == 0 else math.inf
+        return -math.inf if self._on_the_left(tail) else math.inf
+
+    def _on_the_left(self, tail: int) -> bool:
+        """Whether the line of a class runs down on the left: that of the first where it has the shorter branches."""
+        return (self.beside.index(tail) % 2 == 0) == self.first_left
 
     def _line_beside(self, x: Floats, tail: int, head: int, port: float) -> tuple[Point, ...]:
         """From a class down to the space above the next layer, to a side and down there, and back above the child."""
         lane = self.beside.index(tail)
         far = _BESIDE + _LANE * (lane // 2)
-        edge = self.left - far if lane % 2 == 0 else self.right + far
+        edge = self.left - far if self._on_the_left(tail) else self.right + far
         first, last = self.level[tail] + 1, self.level[head]
         above = [self.y[k] + self.half[k] + _BRANCH * self.layer_gap + _LANE * lane for k in (first, last)]
         corners = [(float(x[tail]), self.y[self.level[tail]] - self.height[tail] / 2), (float(x[tail]), above[0])]

@@ -22,7 +22,7 @@ from bntk.errors import DataError
 from bntk.io.building import NOWHERE, NetworkBuilder
 from bntk.io.json_labels import label_parts, read_label
 from bntk.io.json_text import json_text, read_json, shown
-from bntk.learning.priors import HDP, Backoff, BDeu, Dirichlet, MaximumLikelihood
+from bntk.learning.priors import HDP, Backoff, BDeu, Dirichlet, ExpertCounts, MaximumLikelihood, PriorNetwork
 from bntk.network import BayesianNetwork
 
 FORMAT, VERSION = "bntk network", 1
@@ -37,6 +37,8 @@ _PRIORS: dict[str, tuple[type, tuple[str, ...]]] = {
     "bdeu": (BDeu, ("ess",)),
     "backoff": (Backoff, ("rows", "alpha", "given")),
     "hdp": (HDP, ("iterations", "burn_in", "shape", "rate", "concentration", "seed", "given")),
+    "expert_counts": (ExpertCounts, ("tables", "default")),
+    "network": (PriorNetwork, ("network", "ess", "rows")),
 }
 
 
@@ -148,10 +150,28 @@ class _Reader:
         if not isinstance(kind, str) or kind not in _PRIORS:
             self.build.fail(f"the prior {shown(kind)} is not known; known are {list(_PRIORS)}")
         cls, fields = _PRIORS[kind]
+        given = {field: entry[field] for field in fields if field in entry}
+        if cls is PriorNetwork:
+            given["network"] = read_network(self._object(given.get("network"), "the prior network"), self.build.source)
+        if cls is ExpertCounts:
+            tables = self._object(given.get("tables"), "the tables of the prior").items()
+            given["tables"] = {name: self._expert_table(name, table) for name, table in tables}
         try:
-            return cls(**{field: entry[field] for field in fields if field in entry})
+            return cls(**given)
         except (TypeError, ValueError, OverflowError) as error:
             self.build.fail(f"the prior {kind!r}: {error}")
+
+    def _expert_table(self, name: str, entry: Any) -> Any:
+        """Counts as nested lists, or by columns: pairs of a name, which may be a state, and its cells."""
+        if not isinstance(entry, dict):
+            return entry
+        where = f"the prior's counts of {name!r}"
+        columns = {}
+        for pair in self._list(entry, "columns", where):
+            if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], list):
+                self.build.fail(f"{where}: a column is a name and a list of cells, not {shown(pair)}")
+            columns[self._state(pair[0], name)] = [self._state(cell, name) for cell in pair[1]]
+        return columns
 
     def _prior_counts(self, entry: dict[str, Any]) -> tuple[tuple[str, ...], np.ndarray]:
         """The names of a family, and its counts."""
@@ -259,12 +279,26 @@ def _table_entry(cpt: CPT) -> Iterator[tuple[str, Any]]:
 def _prior_entry(prior: Any) -> dict[str, Any]:
     for kind, (cls, fields) in _PRIORS.items():
         if type(prior) is cls:
-            return {"kind": kind, **{field: _plain(getattr(prior, field)) for field in fields}}
+            parts = {field: getattr(prior, field) for field in fields}
+            if isinstance(prior, ExpertCounts):
+                parts["tables"] = {name: _expert_entry(name, table) for name, table in prior.tables.items()}
+                return {"kind": kind, **parts}
+            return {"kind": kind, **{field: _plain(value) for field, value in parts.items()}}
     raise DataError(f"the prior {prior!r} cannot be written to JSON; other formats leave priors and counts out")
 
 
+def _expert_entry(name: str, table: Any) -> Any:
+    """Counts as nested lists, or by columns."""
+    if not isinstance(table, Mapping):
+        return _plain(np.asarray(table))
+    cells = ((column, [_state_entry(cell, name) for cell in own]) for column, own in table.items())
+    return {"columns": [[_state_entry(column, name), own] for column, own in cells]}
+
+
 def _plain(value: Any) -> Any:
-    """Numbers, names, lists and mappings of them without numpy."""
+    """Numbers, names, networks, lists and mappings of them without numpy."""
+    if isinstance(value, BayesianNetwork):
+        return document_of(value, prior=False)
     if isinstance(value, tuple):
         return list(value)
     if value is None or isinstance(value, Integral):

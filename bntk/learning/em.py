@@ -49,7 +49,7 @@ from bntk.learning.counts import (
 )
 from bntk.learning.counts.memory import counter_of, refuse_for_partitions, warn_of_always_set
 from bntk.learning.parameters import sized_families
-from bntk.learning.priors import Family, Prior, Tables, as_prior, n_configurations, posterior_mean
+from bntk.learning.priors import Family, Prior, Tables, as_prior, posterior_mean
 from bntk.network import BayesianNetwork, a_network
 
 if TYPE_CHECKING:
@@ -586,7 +586,7 @@ def rows_by_target(table: Table, intervened: Mask) -> Iterator[tuple[list[int], 
 
 
 def _alpha(family: Family, prior: Prior) -> Floats:
-    return np.asarray(prior.pseudo_count(family[-1], n_configurations(family)), dtype=np.float64)
+    return np.asarray(prior.of_family(family), dtype=np.float64)
 
 
 def _prior_counts(prior: Prior, families: Sequence[Family], counts: Sequence[Floats]) -> Tables:

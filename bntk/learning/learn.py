@@ -28,7 +28,7 @@ from bntk.learning.priors import BDeu, Dirichlet, Prior
 from bntk.learning.scores.base import Evaluator, Score
 from bntk.learning.scores.decomposable import DecomposableScore
 from bntk.learning.scores.family_evaluator import FamilyEvaluator
-from bntk.learning.search import Exact, HillClimbing, OrderSearch, Search, SearchResult, SpanningTree, Tabu
+from bntk.learning.search import BOSS, Exact, HillClimbing, OrderSearch, Search, SearchResult, SpanningTree, Tabu
 from bntk.learning.search.in_passes import StreamedSearch, needs_rows
 from bntk.learning.search.parent_sets import refuse_shapes
 from bntk.learning.space import Space
@@ -38,6 +38,8 @@ from bntk.network import BayesianNetwork
 # The default search is exact up to so many variables and parent sets: two to three seconds for 12 variables without
 # constraints, or 18 with up to three parents.
 MAX_EXACT, MAX_EXACT_SETS = 20, 30_000
+# With more variables than these, the default search walks grow-shrink trees: order search would take minutes.
+MANY_VARIABLES = 100
 # What a search takes for each two variables: the gain of an arc, what is allowed, and copies of these.
 BYTES_AN_ARC = 100
 # With more rows, the order search that is taken by default looks at fewer candidates: half the families to score.
@@ -83,7 +85,8 @@ def learn(
     search : str or Search
         ``"auto"`` uses, for a score that is a sum over families, the spanning tree where the space is made of trees,
         exact search for up to 12 variables (more when parents are limited), else order search followed by hill climbing
-        with restarts; and tabu search in spaces with other shapes and for other scores. Or a name (``"hc"``,
+        with restarts; best order score search (:class:`bntk.search.BOSS`) for more than 100 variables without missing
+        values and weights; and tabu search in spaces with other shapes and for other scores. Or a name (``"hc"``,
         ``"tabu"``, ``"order"``, ``"exact"``, ``"spanning_tree"``, ``"k2"``), or an object with options such as
         ``bntk.search.Tabu(restarts=20)``.
     prior : Prior, str, float or mapping, optional
@@ -377,6 +380,8 @@ def automatic(evaluator: Evaluator, space: Space) -> Search:
         return Tabu(restarts=20)
     if len(space.nodes) <= MAX_EXACT and _n_parent_sets(space) <= MAX_EXACT_SETS:
         return Exact()
+    if len(space.nodes) > MANY_VARIABLES and evaluator.for_threads and not evaluator.counter.incomplete:
+        return BOSS()
     candidates = OrderSearch.candidates if evaluator.counter.total_weight <= MANY_ROWS else FEW_CANDIDATES
     return OrderThenClimb(OrderSearch(candidates=candidates), HillClimbing(restarts=20))
 

@@ -16,12 +16,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bntk import _checking
-from bntk.data.variable import Variable, cards_of, format_states, names_of
+from bntk.cpt import entries_of_frame, family_text
+from bntk.data.variable import Variable, cards_of, format_states, names_of, plain_state
 from bntk.data.weights import LEAST, MOST
-from bntk.errors import ArgumentError, DataError, UnknownNameError, did_you_mean
+from bntk.errors import ArgumentError, BntkError, DataError, UnknownNameError, did_you_mean
+from bntk.network import BayesianNetwork
 
-__all__ = ["HDP", "BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "MaximumLikelihood", "Prior", "as_prior"]
+__all__ = [
+    "HDP", "BDeu", "BDeuPerClass", "Backoff", "Dirichlet", "ExpertCounts", "MaximumLikelihood", "Prior", "PriorNetwork",
+    "as_prior",
+]  # fmt: skip
 
+#: The column of the counts in a frame that has a row per cell.
+COUNT = "count"
 #: The variables of a family: the parents, then the child.
 Family = tuple[Variable, ...]
 #: Contingency tables by the names of their variables, which are in the order of the axes.
@@ -64,10 +71,20 @@ class Prior(ABC):
         tables : mapping
             The counts that :meth:`needed` named, by the names of their variables.
         """
-        found = [self.pseudo_count(family[-1], n_configurations(family)) for family in families]
+        found = [self.of_family(family) for family in families]
         for alpha in found:
             _check_cells(alpha if isinstance(alpha, float) else float(np.max(alpha)))
         return found
+
+    def of_family(self, family: Family) -> float | NDArray[np.float64]:
+        """The pseudo-counts of a family as far as they do not depend on counts: :meth:`pseudo_count` of its child.
+
+        Parameters
+        ----------
+        family : tuple of Variable
+            The parents, then the child.
+        """
+        return self.pseudo_count(family[-1], n_configurations(family))
 
     def estimates(
         self, families: Sequence[Family], counts: Sequence[NDArray[Any]], tables: Tables
@@ -154,13 +171,7 @@ class Dirichlet(Prior):
 
     def check_names(self, names: Iterable[str]) -> None:
         """Refuse a name that is none of these."""
-        known = [*names]
-        unknown = [name for name in self.value if name not in known] if isinstance(self.value, Mapping) else []
-        if unknown:
-            raise UnknownNameError(
-                f"the prior names {unknown[0]!r}{did_you_mean(unknown[0], known)}; the variables are "
-                f"{format_states(known)}"
-            )
+        _check_known(self.value if isinstance(self.value, Mapping) else (), names)
 
     def for_edited(self, names: Mapping[str, str | None]) -> Prior | None:
         """The same numbers under the new names."""
@@ -178,7 +189,7 @@ class Dirichlet(Prior):
         if alpha.shape not in ((), (child.n_states,)):
             raise ValueError(
                 f"the prior of {child.name!r} has shape {alpha.shape}; give one number, or one for each of its "
-                f"{child.n_states} states"
+                f"{child.n_states} states; bntk.priors.ExpertCounts has one for each cell"
             )
         return alpha
 
@@ -455,6 +466,248 @@ class HDP(Prior):
         from bntk.learning.hdp import estimate_tables
 
         return estimate_tables(families, counts, self)
+
+
+@dataclass(frozen=True, repr=False)
+class ExpertCounts(Prior):
+    """Pseudo-counts that an expert gives for single tables: so many rows of each kind were seen, or imagined, before.
+
+    The count alpha_ijk of parent configuration j and state k is added to N_ijk, so that the sum of a row of counts says
+    how sure the expert is: after as many rows of data, these weigh as much as the expert. That is what pgmpy's
+    ``pseudo_counts`` and the experience tables of Hugin do.
+
+    Parameters
+    ----------
+    tables : mapping of variable name to counts
+        For each variable whose table the expert knows:
+
+        - a data frame, or mapping of columns, with a column per parent, and one per state of the variable that has its
+          counts, which make a row per parent configuration; or with a column per variable of the family and one named
+          ``count``, which make a row per cell. Rows and columns may be in any order, see :meth:`bntk.CPT.from_frame`;
+        - an array with the axes of the variable's table, one per parent in the order of the network's nodes, and one
+          for its states (:attr:`bntk.CPT.values`);
+        - one number per state, for every parent configuration; or one number for every cell.
+    default : float
+        The pseudo-count of each cell of the other tables.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> wet = {"rain": ["no", "yes"], "dry": [9, 1], "wet": [1, 9]}  # ten rows with rain, ten without
+    >>> prior = bntk.priors.ExpertCounts({"grass": wet}, default=0)
+    >>> rows = {"rain": ["no", "yes", "no", "no"], "grass": ["dry", "wet", "wet", "dry"]}
+    >>> bntk.fit("rain -> grass", rows, prior=prior).cpt("grass")  # (2 + 9) / (3 + 10), ...
+    P(grass | rain)
+    rain | dry     wet
+    no   | 0.8462  0.1538
+    yes  | 0.09091 0.9091
+    """
+
+    tables: Mapping[str, Any]
+    default: float = 1.0
+
+    def __post_init__(self) -> None:
+        tables = _checking.mapping("tables of ExpertCounts", self.tables, "{variable: counts}")
+        object.__setattr__(self, "tables", {_known_name(n): _plain_counts(n, own) for n, own in tables.items()})
+        check_pseudo_count(self.default, "the default of ExpertCounts")
+
+    def __repr__(self) -> str:
+        return f"ExpertCounts(counts of {format_states([*self.tables])}, default={self.default!r})"
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Refuse a name that is none of these."""
+        _check_known(self.tables, names)
+
+    def for_edited(self, names: Mapping[str, str | None]) -> Prior | None:
+        """The same counts under the new names; None if a table may be of something that is no more."""
+        gone = {name for name, new in names.items() if new is None}
+        frames = [own for own in self.tables.values() if isinstance(own, Mapping)]
+        if gone & {*self.tables, *(column for own in frames for column in own)}:
+            return None
+        if gone and any(np.ndim(own) > 1 for own in self.tables.values() if not isinstance(own, Mapping)):
+            return None  # an array does not say what its axes are
+        renamed = {
+            names.get(name) or name: own
+            if not isinstance(own, Mapping)
+            else {names.get(column) or column: cells for column, cells in own.items()}
+            for name, own in self.tables.items()
+        }
+        return replace(self, tables=renamed)
+
+    def pseudo_count(self, child: Variable, q: int) -> float:
+        """Refused where the expert has a table: its counts depend on the states of the parents, not on their number."""
+        if child.name not in self.tables:
+            return float(self.default)
+        raise ArgumentError(
+            f"{self!r} has a count for each cell of a table, in bntk.fit and in classifiers that are one network; "
+            "give a number here"
+        )
+
+    def of_family(self, family: Family) -> float | NDArray[np.float64]:
+        """The expert's counts, with the axes of the family."""
+        child, parents = family[-1], family[:-1]
+        own = self.tables.get(child.name)
+        if own is None:
+            return float(self.default)
+        if not isinstance(own, Mapping):
+            counts = np.asarray(own, dtype=np.float64)
+            shape = tuple(cards_of(family))
+            if counts.shape not in ((), shape[-1:], shape):
+                raise DataError(
+                    f"the prior has counts of {child.name!r} with the shape {counts.shape}; "
+                    f"{family_text(child, parents)} needs {shape}, {_axes(family)}, or one number per state"
+                )
+            return counts if counts.ndim else float(counts)
+        import pandas as pd
+
+        try:
+            counts = entries_of_frame(child, pd.DataFrame(own), parents, COUNT)
+        except BntkError as error:
+            raise DataError(
+                f"the prior's counts of {child.name!r} do not fit: {error} (states that do not occur in the data are "
+                "declared by variables=)"
+            ) from None
+        _check_counts(child.name, counts)
+        return counts
+
+
+@dataclass(frozen=True, repr=False)
+class PriorNetwork(Prior):
+    """A network that says what is believed before any data, and how many rows that belief is worth.
+
+    With ``ess``, the network counts for so many rows in all, which are spread as its joint distribution says:
+    alpha_ijk = ess * P(x_i = k, parents of x_i = j), the prior of Heckerman, Geiger and Chickering (1995), by exact
+    inference. So the parents may be others than in the network, and all structures have the same prior knowledge; that
+    of a network with uniform tables is :class:`BDeu`. With ``rows``, each parent configuration counts for so many rows,
+    likely or not: alpha_ijk = rows * P(x_i = k | parents of x_i = j), as by equal numbers in Hugin's experience tables.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+        It has all variables of the network that is fitted, with the same states in any order.
+    ess : float, optional
+        The equivalent sample size, positive.
+    rows : float, optional
+        The rows of each parent configuration; give this or ``ess``.
+
+    Examples
+    --------
+    >>> import bntk
+    >>> asia = bntk.datasets.asia()
+    >>> few = asia.sample(20, seed=1)
+    >>> fitted = bntk.fit(asia.dag, few, prior=bntk.priors.PriorNetwork(asia, rows=50), variables=asia.variables)
+    >>> fitted.cpt("either").probability("yes", {"tub": "yes", "lung": "no"})
+    1.0
+    """
+
+    network: BayesianNetwork
+    ess: float | None = None
+    rows: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.network, BayesianNetwork):
+            raise _checking.wrong("network of a PriorNetwork", "a BayesianNetwork", self.network)
+        if (self.ess is None) == (self.rows is None):
+            raise ArgumentError(
+                "a PriorNetwork has either ess, how many rows the network counts for, or rows, how many each parent "
+                "configuration counts for"
+            )
+        name, number = ("ess", self.ess) if self.rows is None else ("rows", self.rows)
+        check_pseudo_count(number, f"{name} of a PriorNetwork", positive=True)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        number = f"rows={self.rows!r}" if self.ess is None else f"ess={self.ess!r}"
+        return f"PriorNetwork(network of {len(self.network.names)} variables, {number})"
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Refuse a variable that is not in the network."""
+        lacking = [name for name in names if name not in self.network.names]
+        if lacking:
+            raise UnknownNameError(
+                f"the prior network has no variable {lacking[0]!r}{did_you_mean(lacking[0], self.network.names)}; it "
+                f"has {format_states(self.network.names)}"
+            )
+
+    def for_edited(self, names: Mapping[str, str | None]) -> Prior | None:
+        """The same beliefs under the new names."""
+        own = {name: new for name, new in names.items() if name in self.network.names and new != name}
+        if None in own.values():
+            return None
+        return replace(self, network=self.network.rename(own)) if own else self  # type: ignore[arg-type]
+
+    def pseudo_count(self, child: Variable, q: int) -> float | NDArray[np.float64]:
+        """Those of a variable without parents; for others, their states matter, not their number."""
+        if q == 1:
+            return self.of_family((child,))
+        raise ArgumentError(
+            f"{self!r} has a count for each cell of a table, in bntk.fit and in classifiers that are one network; "
+            "give a number here"
+        )
+
+    def of_family(self, family: Family) -> NDArray[np.float64]:
+        """``ess`` times the joint distribution, or ``rows`` times the conditional one, with the axes of the family."""
+        self.check_names(names_of(family))
+        found = self.network.query(names_of(family))
+        joint = found.values.transpose([names_of(found.variables).index(v.name) for v in family])
+        for axis, variable in enumerate(family):
+            known = self.network.variable(variable.name)
+            if {*known.states} != {*variable.states}:
+                raise DataError(
+                    f"variable {variable.name!r} has the states {format_states(known.states)} in the prior network, "
+                    f"but {format_states(variable.states)} in the data; give all states by variables= (those of the "
+                    "prior network are its variables)"
+                )
+            joint = joint.take([known.code(state) for state in variable.states], axis)
+        if self.ess is not None:
+            return np.asarray(joint * self.ess)
+        return np.asarray(posterior_mean(joint, 0.0) * float(self.rows or 0.0))
+
+
+def _check_known(given: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse a prior of variables that are not there."""
+    known = [*names]
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise UnknownNameError(
+            f"the prior names {unknown[0]!r}{did_you_mean(unknown[0], known)}; the variables are {format_states(known)}"
+        )
+
+
+def _known_name(name: Any) -> str:
+    return _checking.text("each key of the tables of ExpertCounts", name, "the name of a variable")
+
+
+def _plain_counts(name: str, given: Any) -> Any:
+    """Counts as tuples of numbers, those of a frame as a mapping of columns."""
+    if not isinstance(given, Mapping) and not hasattr(given, "columns"):
+        counts = _checking.numbers(f"the prior's counts of {name!r}", given, "counts from 0")
+        _check_counts(name, counts)
+        return _tuples(counts.tolist())
+    columns = list(given) if isinstance(given, Mapping) else list(given.columns)
+    if len({*columns}) < len(columns):
+        raise DataError(f"the prior's counts of {name!r} have several columns with the same name: {columns}")
+    cells = {
+        plain_state(column): tuple(map(plain_state, _checking.several(f"column {column!r}", given[column])))
+        for column in columns
+    }
+    lengths = {column: len(own) for column, own in cells.items()}
+    if len({*lengths.values()}) > 1:
+        raise DataError(f"the prior's counts of {name!r} have columns of different lengths: {lengths}")
+    return cells
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _check_counts(name: str, counts: NDArray[np.float64]) -> None:
+    for number in np.unique(counts).tolist():
+        check_pseudo_count(number, f"a count of the prior for {name!r}")
+
+
+def _axes(family: Family) -> str:
+    """What the axes of a family's table are."""
+    return "one axis for each of " + ", ".join(f"{v.name!r} ({v.n_states} states)" for v in family)
 
 
 def sample_size(alpha: float, n_classes: int) -> float:

@@ -8,6 +8,7 @@ from bntk.viz.columns import plot_table
 from bntk.viz.comparison import plot_comparison
 from bntk.viz.curves import plot_reliability, plot_search
 from bntk.viz.evaluation import plot_critical_difference, plot_folds, plot_scatter
+from bntk.viz.explanations import plot_explanations
 from bntk.viz.importances import plot_importances
 from bntk.viz.members import plot_members
 from bntk.viz.network import plot_dag, plot_network
@@ -25,6 +26,7 @@ __all__ = [
     "plot_cpt",
     "plot_critical_difference",
     "plot_dag",
+    "plot_explanations",
     "plot_folds",
     "plot_importances",
     "plot_members",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bntk._checking import instance, whole_number, wrong
+from bntk._checking import whole_number, wrong
 from bntk.viz import style
 from bntk.viz.scene import one_line
 
@@ -41,9 +41,10 @@ def plot_importances(classifier: Any, most: int = 20, ax: Axes | None = None, ti
     """
     from bntk.classifiers import BayesClassifier
 
-    model = instance("classifier", classifier, BayesClassifier, what="a fitted classifier of one class variable")
+    if not isinstance(classifier, BayesClassifier):
+        raise wrong("classifier", "a fitted classifier of one class variable", classifier)
     most = whole_number("most", most, 1)
-    values, names = model.feature_importances_, list(model.features_.names)
+    values, names = classifier.feature_importances_, list(classifier.features_.names)
     order = np.argsort(-values, kind="stable")
     shown = [(one_line(names[v], 28), float(values[v])) for v in order[:most]]
     if len(order) > most:
@@ -58,7 +59,7 @@ def plot_importances(classifier: Any, most: int = 20, ax: Axes | None = None, ti
     axes.set_yticks(range(len(shown)), [name for name, _ in shown], parse_math=False)
     axes.set_xlim(0, max([*lengths, 1e-9]) * 1.15)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
-    axes.set_xlabel(f"share of the information about {model.target_name_}", parse_math=False)
+    axes.set_xlabel(f"share of the information about {classifier.target_name_}", parse_math=False)
     return axes
 
 

@@ -71,7 +71,7 @@ def plot_space(
     Examples
     --------
     >>> import bntk
-    >>> space = bntk.Space("abcd", required=["a -> b"], forbidden=["d -> a"], tiers=[["a", "b"], ["c", "d"]])
+    >>> space = bntk.Space(list("abcd"), required=["a -> b"], forbidden=["d -> a"], tiers=[["a", "b"], ["c", "d"]])
     >>> axes = plot_space(space)
     """
     place = Place(ax, title, figsize, font_size)

@@ -52,7 +52,8 @@ def keep_car(folder: Path) -> None:
     keep(folder, "api/v1/json/data/21", json.dumps({"data_set_description": description}))
     keep(folder, "api/v1/json/data/features/21", json.dumps({"data_features": {"feature": features}}))
     keep(folder, "api/v1/json/data/qualities/21", json.dumps({"data_qualities": {"quality": qualities}}))
-    keep(folder, "data/v1/download/21/car.arff", arff)
+    for name in ("data/v1/download/21/car.arff", "data/v1/download/21"):  # the second up to scikit-learn 1.6
+        keep(folder, name, arff)
 
 
 def test_what_is_on_disk_is_read_without_a_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

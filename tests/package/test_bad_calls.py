@@ -108,6 +108,7 @@ NOT_TRIED = {
     "PairedTest",
     "RankCorrelation",
     "Agreement",
+    "ArcSupport",
     "ArcComparison",
     "CliqueTree",
     "Format",

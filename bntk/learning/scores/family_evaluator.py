@@ -83,6 +83,16 @@ class FamilyEvaluator(Evaluator):
         """Give families whose tables have more entries the score -inf, so that no search chooses them."""
         self._store.limit(most_entries)
 
+    @property
+    def most_entries(self) -> float:
+        """The limit of :meth:`limit_tables`."""
+        return self._store.most_entries
+
+    @property
+    def has_arc_weights(self) -> bool:
+        """Whether arcs add to the score by themselves."""
+        return self._arc_weights is not None
+
     def allows(self, move: Move) -> bool:
         """Whether a move keeps all tables within the limit of :meth:`limit_tables`."""
         kind, tail, head = move
@@ -220,6 +230,27 @@ class FamilyEvaluator(Evaluator):
         wanted[[child, *family[1]]] = False
         gains = np.where(wanted, self._store.toggled(family, wanted), np.nan) - self._store.values([family])[0]
         return gains if self._arc_weights is None else gains + self._arc_weights[:, child]
+
+    def enlarged(self, child: int, parents: Iterable[int], others: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The score of a family with each of some variables as one more parent, arc weights included.
+
+        It is neither remembered nor counted (see :meth:`count_evaluated`). Threads may call this side by side where
+        it is :attr:`for_threads`.
+        """
+        chosen = tuple(sorted(parents))
+        values = self._store.enlarged((child, chosen), others)
+        if self._arc_weights is not None:
+            values += self._arc_weights[others, child] + self._arc_weights[list(chosen), child].sum()
+        return values
+
+    @property
+    def for_threads(self) -> bool:
+        """Whether threads may call :meth:`enlarged` side by side."""
+        return self._store.for_threads
+
+    def count_evaluated(self, n_families: int) -> None:
+        """Add to the number of families that have been evaluated."""
+        self._store.n_evaluated += n_families
 
     # ---------------------------------------------------------------- all pairs
 

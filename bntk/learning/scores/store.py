@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.errors import DataError
 from bntk.learning.counts import Counter, PairTables
 from bntk.learning.counts.base import ALWAYS_DENSE
+from bntk.learning.counts.families import WORTH_A_THREAD
+from bntk.learning.counts.memory import TableCounter
 from bntk.learning.scores import kernels
 from bntk.learning.scores.base import (
     MOST_CONFIGURATIONS,
@@ -25,6 +30,7 @@ from bntk.learning.scores.base import (
     single_batch,
 )
 from bntk.learning.scores.decomposable import DecomposableScore, KernelScore, LogLikelihood, Reach
+from bntk.learning.scores.enlarging_kernels import score_enlarged
 from bntk.learning.scores.toggle_kernels import score_toggles
 
 #: A family: the child, and its parents ascending; all of them positions.
@@ -50,6 +56,7 @@ class FamilyStore:
         self.counter = counter
         self.n_evaluated = 0
         self._cards = [variable.n_states for variable in counter.variables]
+        self._card_array = np.array(self._cards, dtype=np.int64)
         self._rows = float(counter.total_weight)
         self._n_rows = counter.n_rows
         self._dense_limit = max(self._n_rows, ALWAYS_DENSE)
@@ -133,8 +140,28 @@ class FamilyStore:
             self._known.update((f, -math.inf) for f, size in zip(grown, sizes, strict=True) if size > self.most_entries)
             grown = [family for family in grown if family not in self._known]
             sizes = self._sizes(grown)
+        if self.for_threads:
+            self._evaluate_sparse(
+                [family for family, size in zip(grown, sizes, strict=True) if size > self._dense_limit]
+            )
+            grown = [family for family in grown if family not in self._known]
+            sizes = self._sizes(grown)
         for places, count in self._batches(grown, sizes):
             self._evaluate_tables([grown[f] for f in places], count())
+
+    def _evaluate_sparse(self, families: list[Family]) -> None:
+        """Evaluate families with tables larger than the data by the kernel that never makes these."""
+        last = [np.array(parents[-1:], dtype=np.int64) for _, parents in families]
+        jobs = [((child, parents[:-1]), other) for (child, parents), other in zip(families, last, strict=True)]
+        spans_of_jobs = spans(len(jobs), pieces_for(float(len(jobs)) * self._n_rows * 8, 4 * n_threads()))
+
+        def evaluate(span: tuple[int, int]) -> list[float]:
+            return [float(self._by_kernel(*job)[0]) for job in jobs[slice(*span)]]
+
+        threads = 1 if len(jobs) * self._n_rows < WORTH_A_THREAD >> 5 else n_threads()
+        values = run_parallel(evaluate, spans_of_jobs, threads)
+        self._known.update(zip(families, chain.from_iterable(values), strict=True))
+        self.n_evaluated += len(families)
 
     def _batches(
         self, families: Sequence[Family], sizes: Sequence[int]
@@ -243,6 +270,71 @@ class FamilyStore:
         axes = [next(k for k, p in enumerate(parents) if p not in kept) for _, kept in smaller]
         sums = [counts.sum(axis=k) for k in axes]
         self._evaluate_tables(smaller, gather(sums, [s.size // s.shape[-1] for s in sums], self._cards[child], 1))
+
+    def enlarged(self, family: Family, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The score of a family with each of some other variables as one more parent; neither remembered nor counted.
+
+        Where it is :attr:`for_threads`, kernels do all of it, so that threads may call this side by side.
+        """
+        child, parents = family
+        values = np.full(len(self._cards), np.nan)
+        if len(parents) >= self._safe:
+            values[self._card_array > self.most_entries / self._size(family)] = -math.inf
+        wanted = np.zeros(len(self._cards), dtype=bool)
+        wanted[others] = True
+        left = len(others)
+        if self._rule is not None and self.counter.planes is not None:
+            base = np.array((*parents, child), dtype=np.int64)
+            _, left = score_toggles(*self.counter.planes, base, wanted, *self._rule, self._rows, values)
+        rest = others[np.isnan(values[others])] if left else others[:0]
+        if len(rest) and self.for_threads:
+            values[rest] = self._by_kernel(family, rest)
+        elif len(rest):
+            before = self.n_evaluated
+            self._evaluate_enlarged(family, rest, values)
+            self.n_evaluated = before
+        return values[others]
+
+    def _by_kernel(self, family: Family, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The score of a family with each of some other variables as one more parent, where a kernel can do it."""
+        assert self._codes is not None
+        assert self._rule is not None
+        child, parents = family
+        out = np.empty(len(others))
+        formula, spread, alpha, penalty, _ = self._rule
+        q = float(min(math.prod(map(self._cards.__getitem__, parents)), MOST_CONFIGURATIONS))
+        score_enlarged(
+            self._codes, self._card_array, np.array(parents, dtype=np.int64), child, others, q, formula, spread, alpha,
+            penalty, out,
+        )  # fmt: skip
+        return out
+
+    def _evaluate_enlarged(self, family: Family, others: NDArray[np.int64], values: NDArray[np.float64]) -> None:
+        """Fill in the score of a family with each of some other variables, of any score, on any counter."""
+        child, parents = family
+        sizes = self._size(family) * np.array(self._cards, dtype=float)[others]
+        self._evaluate_larger(family, others[sizes <= self._dense_limit].tolist(), values)
+        large = others[sizes > self._dense_limit]
+        families = [(child, tuple(sorted((*parents, x)))) for x in large.tolist()]
+        for places, count in self._batches(families, self._sizes(families)):
+            values[large[places]] = self.score.evaluate(count(), self._rows)
+
+    @property
+    def for_threads(self) -> bool:
+        """Whether kernels do all of :meth:`enlarged`."""
+        return self._codes is not None
+
+    @cached_property
+    def _codes(self) -> NDArray[Any] | None:
+        """The rows, where a kernel can read them and the score is a sum of terms of cells that are not empty."""
+        rule, counter = self._rule, self.counter
+        if rule is None or not isinstance(counter, TableCounter) or counter.weighted or not self._n_rows:
+            return None
+        if rule.average and not self._all_complete:
+            return None
+        plain = rule.formula == kernels.LIKELIHOOD and rule.alpha == 0
+        dirichlet = rule.formula == kernels.DIRICHLET and rule.spread != kernels.SEEN_CELLS
+        return counter.table.codes if plain or dirichlet else None
 
     # ---------------------------------------------------------------- all pairs
 

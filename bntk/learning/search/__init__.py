@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # editors and type checkers see these; a search that is not h
     from bntk.learning.search.additions import SuperparentAdditions as SuperparentAdditions
     from bntk.learning.search.blankets import GS as GS
     from bntk.learning.search.blankets import IAMB as IAMB
+    from bntk.learning.search.boss import BOSS as BOSS
     from bntk.learning.search.exact import Exact as Exact
     from bntk.learning.search.ges import GES as GES
     from bntk.learning.search.greedy import HillClimbing as HillClimbing

@@ -70,6 +70,9 @@ class SearchResult:
         True when no legal structure scores higher.
     interrupted : bool
         True when the search was stopped from outside, by time or by hand, before it ended by itself.
+    gap : float or None
+        Of exact searches: how much higher than ``score`` the best legal structure can score, at the most; 0 when the
+        search has ended. None where nothing is known.
     n_evaluated : int
         Number of families (or structures) that were evaluated.
     seconds : float
@@ -93,6 +96,7 @@ class SearchResult:
     trace: tuple[Step, ...] = field(default=(), repr=False)
     pdag: PDAG | None = field(default=None, repr=False)
     separating_sets: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    gap: float | None = None
 
     def trace_frame(self) -> pd.DataFrame:
         """The trace as a data frame with the columns ``what``, ``score`` and ``seconds``."""

@@ -5,17 +5,22 @@ without the sink, plus that of the sink's best parents among the others:
 
     total(S) = max over x in S of total(S - x) + best(x, S - x)
 
-and the best parents of x within a set are a candidate parent set itself, or the best within the set less one node.
-Both take one pass over the 2^n sets, in order of their bit masks.
-
-Scores are kept in double precision. What is stored for each child and set is not a score but its rank among the parent
-sets of that child, which are sorted by score: two bytes for up to 65,534 parent sets, exact, and the greatest score is
-the smallest rank.
+Sets are gone through by size, so that the scores of two sizes are in memory at a time, and one byte for each set: its
+sink (Malone, Yuan and Hansen 2011). A set is left out when no order of all nodes that begins with it can be as good as
+a structure that is known, which a climb over orders finds. The bound is the sum of two: one half of the nodes may have
+all nodes of the other half as parents, in any order, and the best order within each half is known for each subset that
+comes first (the static pattern databases of Yuan and Malone 2013).
 
 References
 ----------
+B. Malone, C. Yuan and E. A. Hansen (2011). Memory-efficient dynamic programming for learning optimal Bayesian networks.
+AAAI, 1057-1062.
+
 T. Silander and P. Myllymäki (2006). A simple approach for finding the globally optimal Bayesian network structure.
 UAI, 445-452.
+
+C. Yuan and B. Malone (2013). Learning optimal Bayesian networks: a shortest path perspective. Journal of Artificial
+Intelligence Research 48, 23-65.
 """
 
 from __future__ import annotations
@@ -23,9 +28,10 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,15 +39,15 @@ from numpy.typing import NDArray
 
 from bntk import _checking
 from bntk._interrupts import BestSoFar
-from bntk._threads import run_parallel, stop_if_over
+from bntk._threads import run_parallel, spans, stop_if_over
 from bntk.errors import TooLargeError
 from bntk.graph.dag import DAG
+from bntk.graph.undirected import sorted_rows
 from bntk.learning.scores.base import Evaluator
-from bntk.learning.search import kernels
-from bntk.learning.search.base import BEST_STRUCTURE, COUNT, Search, SearchResult, Step, check_options
+from bntk.learning.search import level_kernels as kernels
+from bntk.learning.search.base import BEST_STRUCTURE, STEPS, Search, SearchResult, Step, check_options
 from bntk.learning.search.order import climb_from
 from bntk.learning.search.parent_sets import (
-    MAX_SETS,
     ParentSetFinder,
     ParentSets,
     finish,
@@ -56,24 +62,27 @@ Parents = Sequence[tuple[int, ...]]
 
 _log = logging.getLogger(__name__)
 
-# The sets are cut into 64 spans by their six highest elements, or more where spans were long. Spans with
-# equally many of these do not need each other.
-_SPAN_BITS = 6
-# So many sets are worked on at a time, 2 to this power: their ranks stay in the cache, and Ctrl-C is answered soon.
-_CHUNK_BITS = 18
+#: Nodes that an exact search may have: the bits of a mask, and of the number of a set.
+MAX_NODES = 40
+
+# Sets that one thread takes at a time.
+_PIECE = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exact(Search):
-    """Exact search by dynamic programming: the best of all legal structures, for up to about 25 variables.
+    """Exact search by dynamic programming: the best of all legal structures, for up to about 30 variables.
 
     For scores that are sums over families. The space may have required and forbidden arcs, tiers, limits on parents,
     and groups of the shapes empty, forest, kdb and dag; spaces with other rules are refused. Ties go to the structure
-    that agrees more with the order of the columns. For BDeu and other scores with weak bounds, the running time depends
-    mostly on ``max_parents``.
+    that agrees more with the order of the columns.
+
+    Most of the time is spent on the parent sets, which depend on the data. For score-equivalent scores (BIC, AIC, BDeu)
+    of complete data in memory, the bounds leave so few that 26 variables take minutes; for other scores,
+    ``max_parents`` decides.
 
     An interrupt, by hand or by ``time_budget``, returns what one climb over orders finds in the parent sets scored so
-    far.
+    far; the result's ``gap`` says how much better the best structure can be at the most.
 
     Parameters
     ----------
@@ -83,8 +92,8 @@ class Exact(Search):
     max_memory : float
         Refuse to start when more gigabytes would be needed; the estimate is logged (and printed beside the progress
         bar) before anything is allocated.
-    max_sets : int
-        Refuse to score more parent sets than this.
+    max_sets : int, optional
+        Refuse to score more parent sets than this; by default 2 million, and 200 million where children share tables.
     time_budget : float, optional
         Seconds after which the search ends with what it has. Only with a time budget can the result depend on the
         machine.
@@ -97,18 +106,18 @@ class Exact(Search):
     >>> found.exact
     True
     >>> round(Exact.gigabytes(22), 2), round(Exact.gigabytes(26), 2)
-    (0.13, 2.28)
+    (0.02, 0.23)
     """
 
     name = "exact"
     max_parents: int | None = None
     max_memory: float = 8.0
-    max_sets: int = MAX_SETS
+    max_sets: int | None = None
     time_budget: float | None = None
 
     def __post_init__(self) -> None:
         positive = partial(_checking.number, least=0, finite=False)
-        check_options(self, max_memory=positive, max_sets=COUNT)
+        check_options(self, max_memory=positive, max_sets=STEPS)
 
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
@@ -121,30 +130,44 @@ class Exact(Search):
         deadline = None if self.time_budget is None else began + self.time_budget
         first = space.start() if start is None else start.reorder(space.nodes)
         trace = [_step("start", families, first.parent_indices, began)]
-        found, finder = None, None
+        found: Parents | None = None
+        finder: ParentSetFinder | None = None
         with BestSoFar(BEST_STRUCTURE):
-            finder = ParentSetFinder(families, space, max_parents=self.max_parents, max_sets=self.max_sets)
+            finder = ParentSetFinder(
+                families, space, max_parents=self.max_parents, max_sets=self.max_sets, max_memory=self.max_memory
+            )
             finder.run(deadline, progress)
             if finder.complete:
-                found = self._solve(finder.results(), deadline)
+                sets = finder.results()
+                order = np.array(first.topological_indices, np.int64)
+                known = climb_from(order, sets, space.required_matrix, seed=0)
+                found = best_structure(sets, deadline, known=known)
         parents = found if found is not None else _climb(families, space, first, finder, seed)
         trace.append(_step("best of all" if found is not None else "best so far", families, parents, began))
         exact = self.max_parents is None or bool((space.parent_limits <= self.max_parents).all())
-        return finish(families, parents, repr(self), began, trace, exact=exact, interrupted=found is None)
+        result = finish(families, parents, repr(self), began, trace, exact=exact, interrupted=found is None)
+        return replace(result, gap=0.0 if result.exact else self._gap(result.score, families, space, finder, exact))
 
-    def _solve(self, sets: list[ParentSets], deadline: float | None) -> Parents | None:
-        if _rank_type(sets) != np.uint16:
-            self._announce(len(sets), False, rank_bytes=4)
-        return best_structure(sets, deadline)
+    @staticmethod
+    def _gap(
+        score: float, families: FamilyEvaluator, space: Space, finder: ParentSetFinder | None, exact: bool
+    ) -> float | None:
+        """How much better than this a legal structure can be; None where a limit of the search leaves some out."""
+        if not exact or finder is None:
+            return None
+        return max(0.0, float(finder.reach().sum()) - score)
 
-    def _announce(self, n: int, progress: bool, rank_bytes: int = 2) -> None:
+    def _announce(self, n: int, progress: bool) -> None:
         """Say how much memory is needed, and refuse beyond the limit."""
-        need = self.gigabytes(n, rank_bytes)
-        if need > self.max_memory:
+        need = self.gigabytes(n)
+        if need > self.max_memory or n > MAX_NODES:
             raise TooLargeError(
                 f"the best structure over {n} variables needs {need:,.1f} GB, more than the limit of"
                 f" {self.max_memory:g} GB; raise max_memory, leave out variables, or use OrderSearch, which usually"
                 " finds the same structure"
+                if n <= MAX_NODES
+                else f"the best structure over {n} variables would need {need:,.1f} GB; at most {MAX_NODES} variables"
+                " are searched; leave out variables, or use OrderSearch, which usually finds the same structure"
             )
         text = f"Exact search over {n} variables: {2**n:,} sets, {need:.2g} GB"
         _log.info(text)
@@ -152,14 +175,15 @@ class Exact(Search):
             print(text, file=sys.stderr)
 
     @staticmethod
-    def gigabytes(n: int, rank_bytes: int = 2) -> float:
-        """Memory for ``n`` variables: a rank for each child and set of others, and a score for each set."""
+    def gigabytes(n: int) -> float:
+        """Memory for ``n`` variables: a byte for each set, and scores for those of two sizes, at the most."""
         n = _checking.whole_number("n", n, 0, 1000)
-        rank_bytes = _checking.whole_number("rank_bytes", rank_bytes, 1, 8)
-        return (rank_bytes * n * 2 ** max(0, n - 1) + 8 * 2**n) / 1e9
+        return (2**n + 8 * (comb(n, n // 2) + comb(n, (n + 1) // 2))) / 1e9
 
 
-def best_structure(sets: Sequence[ParentSets], deadline: float | None = None) -> Parents | None:
+def best_structure(
+    sets: Sequence[ParentSets], deadline: float | None = None, *, known: Parents | None = None
+) -> Parents | None:
     """The parents of each node in the acyclic structure with the highest sum of scores; None when time is over.
 
     Parameters
@@ -168,66 +192,69 @@ def best_structure(sets: Sequence[ParentSets], deadline: float | None = None) ->
         Of each node, in order.
     deadline : float, optional
         A time of ``time.perf_counter()``.
+    known : sequence of tuples of int, optional
+        The parents in an acyclic structure, whose score excludes worse ones early.
     """
     n = len(sets)
-    ranks = np.empty((n, 1 << (n - 1)), _rank_type(sets))
-    run_parallel(lambda one: _fill_ranks(one, ranks[one.child]), sets)
-    scores = np.concatenate([one.scores for one in sets])
-    offsets = np.cumsum([0, *map(len, sets)])
-    totals = np.zeros(1 << n)
-    for spans in _layers(n):
-        if deadline is not None and time.perf_counter() > deadline:
+    columns, least = np.arange(n), -np.inf
+    if known is not None:
+        dag = DAG._trusted(tuple(map(str, range(n))), sorted_rows(known))
+        columns = np.array(dag.topological_indices)
+        least = sum(one.score_of(parents) for one, parents in zip(sets, known, strict=True))
+        least -= 1e-9 * (1 + abs(least))
+    parents, scores, offsets = _renumbered(sets, columns)
+    low = n // 2
+    low_bounds, high_bounds = np.empty(1 << low), np.empty(1 << (n - low))
+    kernels.bound_part(0, low, n, parents, scores, offsets, low_bounds)
+    kernels.bound_part(low, n, n, parents, scores, offsets, high_bounds)
+    binomials = np.array([[comb(i, j) for j in range(n + 2)] for i in range(n + 2)], np.int64)
+    totals, sinks = np.zeros(1), [np.zeros(1, np.uint8)]
+    for size in range(1, n + 1):
+        below, totals = totals, np.empty(comb(n, size))
+        last = np.empty(len(totals), np.uint8)
+
+        def work(span: tuple[int, int], size=size, below=below, totals=totals, last=last) -> None:  # type: ignore[no-untyped-def]
+            stop_if_over()
+            if deadline is None or time.perf_counter() < deadline:
+                kernels.sum_over_sinks(
+                    *span, size, binomials, columns, parents, scores, offsets, low, low_bounds, high_bounds, least,
+                    below, totals, last,
+                )  # fmt: skip
+
+        run_parallel(work, spans(len(totals), max(1, len(totals) // _PIECE)))
+        if deadline is not None and time.perf_counter() >= deadline:
             return None
-        run_parallel(lambda span: kernels.sum_over_sinks(*span, ranks, scores, offsets, totals), spans)
-    return _read_back(sets, ranks, scores, offsets, totals)
+        sinks.append(last)
+    return _read_back(sets, columns, sinks)
 
 
-def _rank_type(sets: Sequence[ParentSets]) -> type[np.unsignedinteger]:
-    """The smallest type for ranks; its largest value stands for no parent set."""
-    return np.uint16 if max(map(len, sets)) < 2**16 - 1 else np.uint32
+def _renumbered(
+    sets: Sequence[ParentSets], columns: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.int64]]:
+    """The parent sets of all nodes one after the other, as masks over the nodes in another order."""
+    place = np.argsort(columns)
+    masks = []
+    for child in columns.tolist():
+        one = sets[child]
+        found = np.zeros(len(one), np.uint64)
+        for bit, node in enumerate(one.candidates.tolist()):
+            found |= (one.masks >> np.uint64(bit) & np.uint64(1)) << np.uint64(place[node])
+        masks.append(found)
+    ordered = [sets[child] for child in columns.tolist()]
+    offsets = np.cumsum([0, *map(len, ordered)])
+    return np.concatenate(masks), np.concatenate([one.scores for one in ordered]), offsets
 
 
-def _fill_ranks(sets: ParentSets, ranks: NDArray[np.unsignedinteger]) -> None:
-    """For every set of other nodes, the rank of the child's best parent set within it."""
-    masks = np.zeros(len(sets), np.int64)
-    for bit, node in enumerate(sets.candidates.tolist()):
-        place = node - (node > sets.child)  # the child itself takes no bit
-        masks |= (sets.masks >> np.uint64(bit) & np.uint64(1)).astype(np.int64) << place
-    ranks.fill(np.iinfo(ranks.dtype).max)
-    ranks[masks] = np.arange(len(sets))
-    n = len(ranks).bit_length() - 1
-    low = min(n, _CHUNK_BITS)
-    for begin in range(0, len(ranks), 1 << low):  # sets that differ in the first few elements only are near each other
-        stop_if_over()
-        kernels.lower_to_subsets(ranks[begin : begin + (1 << low)], 0, low)
-    for bit in range(low, n):
-        stop_if_over()
-        kernels.lower_to_subsets(ranks, bit, bit + 1)
-
-
-def _layers(n: int) -> Iterator[list[tuple[int, int]]]:
-    """Spans of sets that can be worked on side by side, layer after layer."""
-    high = max(min(n, _SPAN_BITS), n - _CHUNK_BITS)
-    size = 1 << (n - high)
-    for level in range(high + 1):
-        yield [(top * size, (top + 1) * size) for top in range(1 << high) if top.bit_count() == level]
-
-
-def _read_back(
-    sets: Sequence[ParentSets],
-    ranks: NDArray[np.unsignedinteger],
-    scores: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    totals: NDArray[np.float64],
-) -> Parents:
+def _read_back(sets: Sequence[ParentSets], columns: NDArray[np.int64], sinks: Sequence[NDArray[np.uint8]]) -> Parents:
     """Take away sink after sink, and look up the parents of each."""
     parents: list[tuple[int, ...]] = [()] * len(sets)
-    subset = len(totals) - 1
-    while subset:
-        _, sink = kernels.best_sink(subset, ranks, scores, offsets, totals)
-        subset ^= 1 << sink
-        others = (subset & ((1 << sink) - 1)) | (subset >> (sink + 1) << sink)
-        parents[sink] = sets[sink].parents(int(ranks[sink, others]))
+    rest = list(range(len(sets)))
+    while rest:
+        sink = int(sinks[len(rest)][sum(comb(v, i + 1) for i, v in enumerate(rest))])
+        rest.remove(sink)
+        available = {int(columns[v]) for v in rest}
+        one = sets[columns[sink]]
+        parents[columns[sink]] = next(p for p in map(one.parents, range(len(one))) if available.issuperset(p))
     return parents
 
 

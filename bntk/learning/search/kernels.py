@@ -1,4 +1,4 @@
-"""Inner loops of the searches, compiled: spanning trees, sums over subsets, climbing over orders, choosing moves.
+"""Inner loops of the searches, compiled: spanning trees, climbing over orders, choosing moves.
 
 They trust their arguments and release the GIL. Nodes are positions; ``-inf`` is an arc that may not be.
 """
@@ -190,52 +190,6 @@ def expand(n_ids, size, up, enter_tail, enter_head):
     return tails
 
 
-# ------------------------------------------------------------------------------------------------ all subsets
-
-
-@njit(cache=True, nogil=True, steps=lambda ranks, first, last: ranks.size * (last - first))
-def lower_to_subsets(ranks, first, last):
-    """Replace the entry of each subset by the smallest entry of its own subsets, itself among them; in place.
-
-    The index of an entry is the subset as a bit mask. One pass over all entries for each element, first..last here.
-    """
-    size = ranks.size
-    step = 1 << first
-    while step < 1 << last:
-        for base in range(0, size, 2 * step):
-            without = ranks[base : base + step]
-            with_it = ranks[base + step : base + 2 * step]
-            for k in range(step):
-                with_it[k] = min(with_it[k], without[k])
-        step *= 2
-
-
-@njit(cache=True, nogil=True)
-def best_sink(subset, ranks, scores, offsets, totals):
-    """The last node of the best order of a subset, and the score of that order; of equals, the last column.
-
-    ``ranks[x, S]`` is the number of the best parent set of x within S; S is a mask over the others, without x's place.
-    """
-    none = ranks.dtype.type(-1)
-    best, sink = -np.inf, NONE
-    for x in range(ranks.shape[0]):
-        bit = 1 << x
-        if subset & bit:
-            rank = ranks[x, (subset & (bit - 1)) | ((subset >> (x + 1)) << x)]
-            if rank != none:
-                value = totals[subset ^ bit] + scores[offsets[x] + rank]
-                if value >= best and value > -np.inf:
-                    best, sink = value, x
-    return best, sink
-
-
-@njit(cache=True, nogil=True)
-def sum_over_sinks(first, stop, ranks, scores, offsets, totals):
-    """Fill in the score of the best order of each subset of a span; those of all smaller subsets are known."""
-    for subset in range(max(first, 1), stop):
-        totals[subset] = best_sink(subset, ranks, scores, offsets, totals)[0]
-
-
 # ------------------------------------------------------------------------------------------------ orders
 #
 # Parent sets are bit masks over the candidate parents of their child: bit ``bits[child, parent]``, or -1 for a node
@@ -244,7 +198,7 @@ def sum_over_sinks(first, stop, ranks, scores, offsets, totals):
 
 
 @part
-def _first_fit(masks, start, stop, available):
+def first_fit(masks, start, stop, available):
     """The first parent set that is available, or ``stop``."""
     outside = ~available
     for k in range(start, stop):
@@ -276,7 +230,7 @@ def settle(order, bits, masks, offsets, available, choice):
             if bit >= 0:
                 before |= _ONE << np.uint64(bit)
         available[x] = before
-        choice[x] = _first_fit(masks, offsets[x], offsets[x + 1], before)
+        choice[x] = first_fit(masks, offsets[x], offsets[x + 1], before)
 
 
 @part
@@ -297,10 +251,10 @@ def _best_insertion(i, order, bits, masks, scores, offsets, required, available,
         if bit >= 0:
             mine_open &= ~(_ONE << np.uint64(bit))
             if masks[mine] & ~mine_open != _ZERO:
-                mine = _first_fit(masks, mine + 1, offsets[x + 1], mine_open)
+                mine = first_fit(masks, mine + 1, offsets[x + 1], mine_open)
         bit = bits[y, x]
         if bit >= 0:
-            found = _first_fit(masks, offsets[y], choice[y], available[y] | (_ONE << np.uint64(bit)))
+            found = first_fit(masks, offsets[y], choice[y], available[y] | (_ONE << np.uint64(bit)))
             others += scores[found] - scores[choice[y]]
         gain = others + scores[mine] - scores[choice[x]]
         if gain > best:
@@ -313,12 +267,12 @@ def _best_insertion(i, order, bits, masks, scores, offsets, required, available,
         bit = bits[x, y]
         if bit >= 0:
             mine_open |= _ONE << np.uint64(bit)
-            mine = _first_fit(masks, offsets[x], mine, mine_open)
+            mine = first_fit(masks, offsets[x], mine, mine_open)
         bit = bits[y, x]
         if bit >= 0:
             rest = available[y] & ~(_ONE << np.uint64(bit))
             if masks[choice[y]] & ~rest != _ZERO:
-                found = _first_fit(masks, choice[y] + 1, offsets[y + 1], rest)
+                found = first_fit(masks, choice[y] + 1, offsets[y + 1], rest)
                 others += scores[found] - scores[choice[y]]
         gain = others + scores[mine] - scores[choice[x]]
         if gain > best:
@@ -341,10 +295,10 @@ def _insert(i, at, order, bits, masks, offsets, available, choice):
         bit = bits[y, x]
         if bit >= 0:
             available[y] ^= _ONE << np.uint64(bit)
-            choice[y] = _first_fit(masks, offsets[y], offsets[y + 1], available[y])
+            choice[y] = first_fit(masks, offsets[y], offsets[y + 1], available[y])
         j += step
     order[at] = x
-    choice[x] = _first_fit(masks, offsets[x], offsets[x + 1], available[x])
+    choice[x] = first_fit(masks, offsets[x], offsets[x + 1], available[x])
 
 
 @part

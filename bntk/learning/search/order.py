@@ -276,7 +276,7 @@ class _Journey:
         self._space = space
         limit = options.max_parents
         self._limited = space if limit is None else space.restrict(max_parents=limit)
-        self._start = self._limited.start() if start is None else _legal(start, self._limited)
+        self._start = self._limited.start() if start is None else legal_start(start, self._limited)
         self.interrupted = False
         self._trace: list[Step] = []
         self._best: list[tuple[int, ...]] = list(self._start.parent_indices)
@@ -312,7 +312,7 @@ class _Journey:
             if number == 0:
                 order = np.array(self._best_dag.topological_indices, np.int64)
             else:
-                order = _random_order(self._space.required_matrix, rng)
+                order = random_order(self._space.required_matrix, rng)
             self._chains.append(_Chain(order, rng.integers(2**63, size=1).astype(np.uint64)))
 
     def _find_sets(self, children: Sequence[int]) -> None:
@@ -475,7 +475,7 @@ class _Journey:
         return finish(self._evaluator, self._best, search, self._began, self._trace, interrupted=self.interrupted)
 
 
-def _legal(start: DAG, space: Space) -> DAG:
+def legal_start(start: DAG, space: Space) -> DAG:
     """A structure to begin with, checked."""
     wrong = space.violations(start)
     if wrong:
@@ -489,7 +489,7 @@ def _first_distinct(*groups: Iterable[int]) -> NDArray[np.int64]:
     return np.array(sorted(list(distinct)[:MAX_CANDIDATES]), np.int64)
 
 
-def _random_order(required: NDArray[np.bool_], rng: np.random.Generator) -> Orders:
+def random_order(required: NDArray[np.bool_], rng: np.random.Generator) -> Orders:
     """An order drawn at random in which the required parents of every node come before it."""
     waiting = required.sum(axis=0)
     ready = np.flatnonzero(waiting == 0).tolist()

@@ -33,6 +33,7 @@ from bntk.errors import SpaceError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
 from bntk.learning.search.base import SearchResult, Step
+from bntk.learning.search.levels import Levels
 
 if TYPE_CHECKING:
     from bntk.learning.scores.family_evaluator import FamilyEvaluator
@@ -44,14 +45,16 @@ Floats = NDArray[np.float64]
 
 #: Candidate parents that a child may have: the bits of a mask.
 MAX_CANDIDATES = 64
-#: Parent sets that are scored before the search for them gives up.
-MAX_SETS = 2_000_000
+#: Parent sets that are scored before the search for them gives up; those that share the tables of all children.
+MAX_SETS, MAX_SHARED_SETS = 2_000_000, 200_000_000
+# Children share tables where there are more parent sets than this; for fewer, no more kernels are compiled.
+_SHARED_FROM = 10_000
 # Families that are scored between two looks at the clock.
 _BATCH = 2048
 # Sets of a level whose bounds are looked at before those of all.
 _SAMPLE = 64
-# Sets of one size that the rule of thumb looks at.
-_WIDTH = 400
+# Sets of one size that the rule of thumb looks at: of up to five parents, and of more, which only few rows lead to.
+_WIDTH, _LARGE, _WIDTH_OF_LARGE = 400, 5, 50
 # Nodes from which a child's first parents are grown; beyond, only those with the largest gains alone.
 _GROWTH_POOL = 64
 
@@ -84,6 +87,11 @@ class ParentSets:
     def parents(self, rank: int) -> tuple[int, ...]:
         """The nodes of a parent set."""
         return tuple(self.candidates[_members(int(self.masks[rank]))].tolist())
+
+    def score_of(self, parents: Sequence[int]) -> float:
+        """The score of a parent set, which is one of these."""
+        mask = _as_mask(np.searchsorted(self.candidates, sorted(parents)))
+        return float(self.scores[np.flatnonzero(self.masks == mask)[0]])
 
     def extended(self, families: Sequence[tuple[int, ...]], scores: Floats) -> ParentSets:
         """These parent sets and some more, given as nodes; a node that is no candidate yet becomes one."""
@@ -171,9 +179,12 @@ class ParentSetFinder:
         As for :func:`find_parent_sets`.
     thorough : bool
         False replaces the score's bound by a rule of thumb: sets of three and more are looked at only when some set
-        with one parent less scores better than its own subsets; of each size only the 400 with the best such subset.
+        with one parent less scores better than its own subsets; of each size only the 400 with the best such subset,
+        of more than five only 50.
     children : list of int, optional
         The nodes whose parents are wanted; by default all.
+    max_memory : float
+        Gigabytes that sets which children share may take.
     """
 
     def __init__(
@@ -183,12 +194,13 @@ class ParentSetFinder:
         *,
         candidates: Sequence[NDArray[np.int64]] | None = None,
         max_parents: int | None = None,
-        max_sets: int = MAX_SETS,
+        max_sets: int | None = MAX_SETS,
         thorough: bool = True,
         children: Sequence[int] | None = None,
+        max_memory: float = np.inf,
     ) -> None:
         self._evaluator = evaluator
-        self._max_sets = max_sets
+        self._max_sets = MAX_SETS if max_sets is None else max_sets
         self._thorough = thorough
         self._n_scored = 0
         self.complete = False
@@ -196,6 +208,14 @@ class ParentSetFinder:
             _Lattice(space, child, None if candidates is None else candidates[child], max_parents, thorough)
             for child in (range(len(space.nodes)) if children is None else children)
         ]
+        self._shared: Levels | None = None
+        if thorough and candidates is None and children is None:
+            total = sum(lattice.size() for lattice in self._lattices)
+            if total > _SHARED_FROM and Levels.serves(evaluator, space):
+                limits = np.array([parent_limit(space, child, max_parents) for child in range(len(space.nodes))])
+                most = MAX_SHARED_SETS if max_sets is None else max_sets
+                self._shared = Levels(evaluator, space, limits, most, max_memory)
+                return
         if thorough and np.isinf(evaluator.bound(0, ())):
             self._refuse(sum(lattice.size() for lattice in self._lattices), "would have")
         self._grow(self._lattices, None)
@@ -203,6 +223,11 @@ class ParentSetFinder:
     def run(self, deadline: float | None = None, progress: bool = False) -> None:
         """Go on until all sets are found, or until ``time.perf_counter()`` passes the deadline."""
         with progress_bar(progress, desc="parent sets", unit=" sets") as bar:
+            if self._shared is not None:
+                while self._shared.grow(deadline):
+                    bar.update(self._shared.n_scored - bar.n)
+                self.complete = self._shared.complete
+                return
             while growing := [lattice for lattice in self._lattices if lattice.grows]:
                 if not self._grow(growing, deadline):
                     return
@@ -211,7 +236,24 @@ class ParentSetFinder:
 
     def results(self) -> list[ParentSets]:
         """What has been found, for each child; at least its required parents."""
+        if self._shared is not None:
+            return [self._scored(child, sets) for child, sets in enumerate(self._shared.found())]
         return [lattice.result(self.complete and self._thorough) for lattice in self._lattices]
+
+    def _scored(self, child: int, families: list[tuple[int, ...]]) -> ParentSets:
+        """Parent sets with the scores that the evaluator gives them, which round alike everywhere."""
+        candidates = self._lattices[child].candidates
+        masks = np.array([_as_mask(np.searchsorted(candidates, parents)) for parents in families], np.uint64)
+        scores = self._evaluator.locals([(child, parents) for parents in families])
+        return _sorted_sets(child, candidates, masks, scores, self.complete)
+
+    def reach(self) -> Floats:
+        """For each child, what no parent set scores more than: the best one that was found, and bounds for others."""
+        found = np.array([one.scores[0] for one in self.results()])
+        if self.complete:
+            return found
+        required = [lattice.required for lattice in self._lattices]
+        return np.maximum(found, self._evaluator.bounds([(lattice.child, r) for lattice, r in zip(self._lattices, required)]))
 
     def _grow(self, lattices: Sequence[_Lattice], deadline: float | None) -> bool:
         """Score the next level of some children, all in the same batches; False when time is over before the end."""
@@ -323,6 +365,7 @@ class _Lattice:
                 " use OrderSearch, which selects the promising ones"
             )
         self._thorough = thorough
+        self.required = tuple(required.tolist())
         is_required = np.isin(self.candidates, required)
         self._base = _as_mask(np.flatnonzero(is_required))
         self._free = np.flatnonzero(~is_required).astype(np.uint64)
@@ -359,7 +402,8 @@ class _Lattice:
             best[rows] = np.maximum(best[rows], np.where(is_open, self.open.best[found], -np.inf))
         if not self._thorough:
             alive = np.zeros(len(masks), bool)
-            alive[np.argsort(-best, kind="stable")[: _WIDTH if self._depth > 2 else None]] = True
+            width = None if self._depth <= 2 else _WIDTH if self._depth <= _LARGE else _WIDTH_OF_LARGE
+            alive[np.argsort(-best, kind="stable")[:width]] = True
         return _Level(masks[alive], best[alive])
 
     def _extended(self) -> Masks:
