@@ -1,12 +1,13 @@
 """What bntk, pgmpy and pyAgrum can do, found out by trying: ``python -m benchmarks.features``.
 
 Every cell of the table is the outcome of a check: a public name is looked for, or a small task is done and its result
-looked at. The page docs/comparison.md has the same cells, beside those of R and Java packages, which cannot be run
-from here. Some modules of pyAgrum need IPython.
+looked at. ``--write docs/comparison.md`` puts the outcomes into the first three columns of the page, beside those of R
+and Java packages, which cannot be run from here. Some modules of pyAgrum need IPython.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import re
 import tempfile
@@ -26,6 +27,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.identification import Adjustment
 from pgmpy.inference import VariableElimination
 from pgmpy.models import DiscreteBayesianNetwork, NaiveBayes
+from pgmpy.parameter_estimator import DiscreteEM
 from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
 from pyagrum.skbn import BNClassifier
 from sklearn.model_selection import cross_val_score
@@ -39,17 +41,18 @@ Check = str | Callable[[], Any]
 HOMES = {
     "bntk": (
         "bntk bntk:scores bntk:search bntk.classifiers bntk.graph bntk.io bntk.inference bntk.causal "
-        "bntk:BayesianNetwork bntk:DAG bntk:Space"
+        "bntk:BayesianNetwork bntk:DAG bntk:Space bntk:cuts bntk.explore bntk.viz bntk.learning.independence"
     ),
     "pgmpy": (
         "pgmpy.models pgmpy.estimators pgmpy.inference pgmpy.sampling pgmpy.readwrite pgmpy.factors.discrete "
         "pgmpy.metrics pgmpy.causal_discovery pgmpy.prediction pgmpy.identification pgmpy.structure_score "
-        "pgmpy.models:DiscreteBayesianNetwork pgmpy.inference:CausalInference"
+        "pgmpy.models:DiscreteBayesianNetwork pgmpy.inference:CausalInference pgmpy.ci_tests pgmpy.base"
     ),
     "pyAgrum": (
         "pyagrum pyagrum:BayesNet pyagrum:BNLearner pyagrum:LazyPropagation pyagrum.skbn pyagrum.clg pyagrum.causal "
         "pyagrum.influence_diagram pyagrum.ktbn pyagrum.ctbn pyagrum.markov_random_field pyagrum.credal_net "
-        "pyagrum:CausalModel pyagrum.bnmixture pyagrum.lib.dynamicBN pyagrum.causalEffectEstimation pyagrum.explain"
+        "pyagrum:CausalModel pyagrum.bnmixture pyagrum.lib.dynamicBN pyagrum.causalEffectEstimation pyagrum.explain "
+        "pyagrum.prm"
     ),
 }
 
@@ -84,6 +87,10 @@ def rows(missing: bool = False) -> pd.DataFrame:
     frame = pd.DataFrame({"x": x, "y": y, "z": np.where(rng.random(300) < 0.1, 1 - (x | y), x | y)}).astype(str)
     return frame.mask(rng.random(frame.shape) < 0.2) if missing else frame
 
+
+NUMBERS = pd.DataFrame(
+    {"x": np.linspace(0, 1, 100), "w": ["p", "q"] * 50, "y": np.where(np.linspace(0, 1, 100) > 0.5, "b", "a")}
+)
 
 # Kept, since pyAgrum does not keep a network alive for its parts; nodes in the order of the columns, by which it goes.
 PATTERN = gum.fastBN("x;y;z;x->z;y->z")
@@ -133,8 +140,9 @@ def pyagrum_identifies() -> bool:
 def pgmpy_em() -> bool:
     """Whether rows with missing values count: the table of x must be that of all observed values, as by EM."""
     model = DiscreteBayesianNetwork([("x", "z"), ("y", "z")])
-    tables = {c.variable: c for c in ExpectationMaximization(model, INCOMPLETE).get_parameters(show_progress=False)}
-    return uses_all_cells(tables["x"].get_values().ravel())
+    former = {c.variable: c for c in ExpectationMaximization(model, INCOMPLETE).get_parameters(show_progress=False)}
+    now = model.fit(INCOMPLETE, estimator=DiscreteEM()).get_cpds("x")
+    return any(uses_all_cells(table.get_values().ravel()) for table in (former["x"], now))
 
 
 def pyagrum_em() -> bool:
@@ -183,6 +191,23 @@ def pgmpy_naive_bayes() -> bool:
 
 def pyagrum_classifier(method: str = "TAN") -> Any:
     return BNClassifier(type_processor=DiscreteTypeProcessor(), learningMethod=method)
+
+
+def pyagrum_cuts(method: str) -> Callable[[], bool]:
+    """Whether a classifier cuts numbers by that method where the class changes."""
+
+    def task() -> bool:
+        processor = DiscreteTypeProcessor(defaultDiscretizationMethod=method, discretizationThreshold=5)
+        classifier = BNClassifier(type_processor=processor, learningMethod="NaiveBayes")
+        classifier.fit(X=NUMBERS[["x", "w"]], y=NUMBERS["y"])
+        return bool((classifier.predict(NUMBERS[["x", "w"]]) == NUMBERS["y"]).all())
+
+    return task
+
+
+def our_densities() -> bool:
+    model = bntk.NaiveBayes(numeric="kde").fit(NUMBERS[["x"]], NUMBERS["y"])
+    return model.predict([[0.1], [0.9]]).tolist() == ["a", "b"]
 
 
 def pyagrum_files(suffix: str) -> Callable[[], bool]:
@@ -248,6 +273,11 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
         "influence diagrams": ("Influence", "Influence", "^InfluenceDiagram$"),
         "Markov networks": ("Markov(Net|Random)", "^DiscreteMarkovNetwork$", "^MarkovRandomField$"),
         "credal networks": ("Credal", "Credal", "^CredalNet$"),
+        "continuous time": ("CTBN", "CTBN|[Cc]ontinuousTime", "^CTBN$"),
+        "relational models (O3PRM)": ("PRM", "PRM|Relational", "^PRMexplorer$"),
+        "mixtures of networks": ("Mixture", "Mixture", "^BNMixture$"),
+        "structural equations, functions as nodes": ("SEM|Functional", "^SEM|^Functional", "SEM|Functional"),
+        "tables by a logistic or another function": ("[Ll]ogit|Aggregat", "[Ll]ogit|Aggregat", "^addLogit$|^addSUM$"),
     },
     "Structure": {
         "hill climbing": ("^HillClimbing$", "^HillClimbSearch$", "^useGreedyHillClimbing$"),
@@ -255,7 +285,12 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
         "exact search": ("^Exact$", "^ExhaustiveSearch$|AStar", "Exhaustive(?!Sep)|AStar"),
         "search over orders": ("^OrderSearch$", "Order(Search|MCMC)", "^useOrder"),
         "by independence tests (PC, MIIC ...)": ("^PC$|MIIC", "^PC$", "^usePC$|^useMIIC$"),
+        "by Markov blankets (GS, IAMB, MMPC), MMHC": ("^(GS|IAMB|MMPC|MMHC)$", "^MmhcEstimator$", "IAMB|MMPC|MMHC"),
+        "with latent variables (FCI, MIIC)": ("^FCI$|MIIC|^PAG$", "^FCI$", "^useFCI$|^useMIIC$"),
+        "tests for columns of numbers": ("[Pp]earson|FisherZ", "^FisherZ$|^Pearsonr$", "[Pp]earson|FisherZ"),
         "GES": ("^GES$", "^GES$", "GES$"),
+        "simulated annealing, genetic search": ("[Aa]nneal|Genetic", "[Aa]nneal|Genetic", "[Aa]nneal|Genetic"),
+        "a person or a language model asked for arcs": ("ExpertInLoop", "^ExpertInLoop$", "ExpertInLoop|LLM"),
         "required and forbidden arcs, tiers": ("^Space$", "^ExpertKnowledge$", "^addMandatoryArc$|^setSliceOrder$"),
         "shapes (tree, forest, kDB ...) for groups": ("^Group$", NONE, NONE),
         "structures from bootstrap samples": ("^bootstrap_strengths$", "[Bb]ootstrap", "^BNMBootstrapLearner$"),
@@ -268,11 +303,22 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
             pgmpy_em,
             pyagrum_em,
         ),
+        "rows that do not fit into memory, Dask": ("^scan$", "scan|chunk|[Dd]ask", "scan|chunk|[Dd]ask"),
         "new rows added to a fitted network": ("^update$", "^fit_update$", "^update(Param|CPT)|^partial_fit$"),
         "rows in which variables were set by an experiment": (
             lambda: set_by_experiment() != bntk.score("x -> z", rows()),
             "[Ii]nterventional|[Mm]ixed[Dd]ata",
             "[Ii]nterventional(Data|Rows)|^setInterven",
+        ),
+    },
+    "Numbers": {
+        "cut where the class changes (MDL)": ("^mdl_cuts$", "[Mm]dl|MDL", pyagrum_cuts("MDLP")),
+        "cut together with other columns (Hartemink)": ("^hartemink_cuts$", "[Hh]artemink", "[Hh]artemink"),
+        "cut by CAIM, NML, k-means": ("[Cc]aim|[Nn]ml_cuts|kmeans", "[Cc]aim|kmeans", pyagrum_cuts("CAIM")),
+        "interpolated, or as densities, in classifiers": (
+            our_densities,
+            "[Kk]ernel[Dd]ens|GaussianNB",
+            "[Kk]ernel[Dd]ens|GaussianNB",
         ),
     },
     "Editing": {
@@ -350,9 +396,10 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
             "[Ss]ensitivity|[Vv]alue_?[Oo]f",
             "^InformationTheory$|[Ss]ensitivity",
         ),
+        "Shapley values": ("[Ss]hap", "[Ss]hap", "^ConditionalShapValues$"),
         "Kullback-Leibler divergence of two networks": (
             "^divergence$",
-            "[Kk]ullback|^kl_|divergence",
+            "[Kk]ullback|^kl_|^divergence$",
             "^ExactBNdistance$",
         ),
     },
@@ -389,6 +436,9 @@ FEATURES: dict[str, dict[str, tuple[Check, Check, Check]]] = {
         "Hugin NET": (lambda: ".net" in bntk.io.FORMATS, "^NETReader$", pyagrum_files("net")),
         "GeNIe DSL": (lambda: ".dsl" in bntk.io.FORMATS, "^DSLReader$", pyagrum_files("dsl")),
         "GeNIe XDSL": (lambda: ".xdsl" in bntk.io.FORMATS, "^XDSLReader$", pyagrum_files("xdsl")),
+        "XBN, PomdpX": ("XBN|PomdpX", "^XBNReader$|^PomdpXReader$", "XBN|PomdpX"),
+        "R's model strings": ("^to_modelstring$", "modelstring", "modelstring"),
+        "text of dagitty, lavaan": ("dagitty|lavaan", "^from_dagitty$|^from_lavaan$", "dagitty|lavaan"),
         "UAI": (lambda: ".uai" in bntk.io.FORMATS, "^UAIReader$", pyagrum_files("uai")),
         "a page (HTML) that answers by itself": ("^explore$", "^explore|[Hh]tml|HTML", "^explore|[Hh]tml|HTML"),
     },
@@ -406,7 +456,30 @@ def table() -> Iterator[str]:
             yield f"| {feature} | " + " | ".join(map(outcome, HOMES, checks)) + " |"
 
 
+MARKS = {"no": "–"}
+
+
+def written(page: str) -> str:
+    """The page with our outcomes in its first three columns; a feature that it does not have is an error."""
+    lines = page.splitlines(keepends=True)
+    places = {line.split("|")[1].strip(): k for k, line in enumerate(lines) if line.startswith("| ")}
+    for features in FEATURES.values():
+        for feature, checks in features.items():
+            if feature not in places:
+                raise SystemExit(f"the page has no row for {feature!r}: add one, with what R and Java packages have")
+            cells = lines[places[feature]].split("|")
+            cells[2:5] = [f" {MARKS.get(found, '✓')} " for found in map(outcome, HOMES, checks)]
+            lines[places[feature]] = "|".join(cells)
+    return "".join(lines)
+
+
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", metavar="PAGE", type=Path, help="put the outcomes into the table of this page")
+    page = parser.parse_args().write
     warnings.simplefilter("ignore")
-    for line in table():
-        print(line, flush=True)
+    if page:
+        page.write_text(written(page.read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        for line in table():
+            print(line, flush=True)

@@ -26,7 +26,7 @@ def ours(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def theirs(folder: Path) -> dict[str, Any]:
-    pytest.importorskip("pgmpy", reason="pgmpy (the extra [pgmpy]) is not installed")
+    pytest.importorskip("pgmpy", "1.1", reason="pgmpy 1.1 (the extra [pgmpy]) is not installed")
     return PAGE.theirs(folder)
 
 

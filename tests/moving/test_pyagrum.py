@@ -29,7 +29,7 @@ def ours(folder) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def theirs(folder) -> dict[str, Any]:
-    pytest.importorskip("pyagrum", reason="pyagrum (the extra [dev] or [bench]) is not installed")
+    pytest.importorskip("pyagrum", "3.3", reason="pyagrum 3.3 (the extra [dev] or [bench]) is not installed")
     return PAGE.theirs(folder)
 
 
