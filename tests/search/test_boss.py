@@ -12,6 +12,7 @@ from bntk.learning.counts import TableCounter, as_counter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import BIC, FNML, K2, SB, BDeu, BDs, LogLikelihood
 from bntk.learning.scores.decomposable import DecomposableScore
+from bntk.learning.search import boss
 from bntk.learning.search import grow_shrink_kernels as kernels
 from bntk.learning.search.boss import BOSS
 from bntk.learning.search.exact import Exact
@@ -289,14 +290,20 @@ def test_an_interrupt_returns_the_best_so_far(monkeypatch, at):
     assert result.score >= worth(evaluator, space.start().parent_indices) - 1e-6
 
 
-def test_a_time_budget_ends_it_with_what_it_has():
+def test_a_time_budget_ends_it_with_what_it_has(monkeypatch):
     table = random_network(5, 60, max_states=3).sample(1000, seed=1)
     whole = learn_structure(table, "bic", search=BOSS(patience=5))
-    none, some = (learn_structure(table, "bic", search=BOSS(time_budget=t)) for t in (0.0, 0.2 * whole.seconds))
-    assert none.interrupted
-    assert some.interrupted
-    assert none.dag.n_arcs == 0
-    assert none.score < some.score <= whole.score + 1e-6
+    scores = []
+    for n_looks in (0, 2, 5, 10):
+        clock = iter([0.0] * n_looks + [2.0] * 100)
+        monkeypatch.setattr(boss, "out_of_time", lambda began, budget, clock=clock: next(clock) > budget)
+        found = learn_structure(table, "bic", search=BOSS(time_budget=1.0))
+        assert found.interrupted
+        scores.append(found.score)
+    monkeypatch.undo()
+    assert scores == sorted(scores)
+    assert scores[0] < scores[-1] <= whole.score + 1e-6
+    assert learn_structure(table, "bic", search=BOSS(time_budget=0.0)).score == scores[0]
 
 
 def test_progress_shows_how_far_it_is(capsys):

@@ -24,6 +24,7 @@ from bntk.learning.em import IncompleteRows
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import BIC, LOO
 from bntk.learning.search import (
+    BOSS,
     BestStar,
     Exact,
     GreedyAdditions,
@@ -268,6 +269,7 @@ SEARCHES: dict[str, tuple[Any, Any, Space]] = {
     "hc": (HillClimbing(restarts=1), BIC(), Space(ROWS.names)),
     "tabu": (Tabu(), BIC(), Space(ROWS.names)),
     "order": (OrderSearch(patience=5), BIC(), Space(ROWS.names)),
+    "boss": (BOSS(patience=5), BIC(), Space(ROWS.names)),
     "exact": (Exact(), BIC(), Space(ROWS.names)),
     "k2": (K2Search(), BIC(), Space(ROWS.names)),
     "tree": (SpanningTree(), BIC(), bntk.spaces.tree(ROWS.names)),

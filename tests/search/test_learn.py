@@ -13,8 +13,8 @@ from random_networks import random_network
 import bntk
 from bntk.learning import priors, scores
 from bntk.learning.counts import Counter, TableCounter
-from bntk.learning.learn import automatic, default_prior, learn, learn_structure
-from bntk.learning.search import NAMES, HillClimbing, Tabu
+from bntk.learning.learn import OrderThenClimb, automatic, default_prior, learn, learn_structure
+from bntk.learning.search import BOSS, NAMES, HillClimbing, Tabu
 from bntk.learning.space import Space
 from bntk.learning.space import named as spaces
 
@@ -208,16 +208,31 @@ def test_the_default_passes_the_true_structure_on_thirty_variables() -> None:
     assert found.score >= scores.score(truth.dag, table, "bdeu")
 
 
+def test_more_than_a_hundred_variables_are_for_best_order_score_search_unless_values_are_missing_or_weighted() -> None:
+    for n, missing, weights, expected in (
+        (101, 0.0, None, BOSS),
+        (100, 0.0, None, OrderThenClimb),
+        (101, 0.1, None, OrderThenClimb),
+        (101, 0.0, np.full(20, 0.5), OrderThenClimb),
+    ):
+        rng = np.random.default_rng(n)
+        codes = np.where(rng.random((n, 20)) < missing, 2, rng.integers(2, size=(n, 20)))
+        table = bntk.Table.from_codes(codes, [bntk.Variable(f"x{i}", ["no", "yes"]) for i in range(n)])
+        evaluator = scores.BIC().evaluator(TableCounter(table, weights))
+        assert isinstance(automatic(evaluator, Space(table.names)), expected)
+
+
 PROGRAM = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from random_networks import random_network
 import bntk
 from bntk.learning.learn import learn_structure
-from bntk.learning.search import HillClimbing, OrderSearch, Tabu
+from bntk.learning.search import BOSS, HillClimbing, OrderSearch, Tabu
 from bntk.learning.search.bootstrap import bootstrap_strengths
 table = random_network(3, 9).sample(5000, seed=3)
-runs = {"auto": "auto", "hc": HillClimbing(restarts=3), "tabu": Tabu(restarts=2), "order": OrderSearch(restarts=1)}
+runs = {"auto": "auto", "hc": HillClimbing(restarts=3), "tabu": Tabu(restarts=2), "order": OrderSearch(restarts=1),
+        "boss": BOSS(patience=20)}
 found = {key: learn_structure(table, "bdeu", search=search, seed=5) for key, search in runs.items()}
 answers = {key: [one.score, one.dag.arcs, [s.what for s in one.trace]] for key, one in found.items()}
 answers["bootstrap"] = bootstrap_strengths(table.take(slice(300)), n=3, seed=1).arcs.tolist()

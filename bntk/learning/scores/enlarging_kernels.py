@@ -129,7 +129,10 @@ def score_by_groups(begins, n_groups, in_turn, own, r, column, r_other, table, t
     return result
 
 
-@njit(cache=True, nogil=True, steps=lambda codes, cards, parents, child, others, *rest: 10 * codes.shape[1])
+@njit(
+    cache=True, nogil=True,
+    steps=lambda codes, cards, parents, child, others, *rest: codes.shape[1] * (2 + parents.size + others.size),
+)  # fmt: skip
 def score_enlarged(codes, cards, parents, child, others, q, formula, spread, alpha, penalty, out):
     """The score of a family with each of some other variables as one more parent, by the rows that are complete in it.
 

@@ -26,7 +26,7 @@ from bntk.learning.scores.base import Evaluator
 from bntk.learning.search import grow_shrink_kernels as kernels
 from bntk.learning.search.base import BEST_STRUCTURE, COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.greedy import HillClimbing
-from bntk.learning.search.grow_shrink import GrowShrinkTrees
+from bntk.learning.search.grow_shrink import JOBS, GrowShrinkTrees
 from bntk.learning.search.order import legal_start, random_order
 from bntk.learning.search.parent_sets import finish, refuse_shapes
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-# Requests that are gathered before the trees grow, and variables that a kernel places between two looks at the clock.
-REQUESTS, VARIABLES = 64, 256
+# Variables that a kernel places between two looks at the clock.
+VARIABLES = 256
 # Scores that differ by less than this share are equal: it hides the rounding of sums.
 TOLERANCE = 1e-11
 
@@ -105,6 +105,11 @@ class _OutOfTimeError(Exception):
     """The time budget is used up."""
 
 
+def out_of_time(began: float, budget: float) -> bool:
+    """Whether more seconds have gone by than were to be."""
+    return time.perf_counter() - began > budget
+
+
 class _Order:
     """An order of the variables, and what they grow and shrink in it.
 
@@ -118,7 +123,7 @@ class _Order:
         self.trees = trees
         self._order, self._required = order, required
         self._places, self._values, self._leaves = np.empty(n, np.int64), np.full(n, -np.inf), np.arange(n)
-        self._requests, self._lacking = np.empty((REQUESTS, 2), np.int64), np.empty((n, 2), np.int64)
+        self._requests = np.empty((JOBS, 2), np.int64)
 
     def hold(self, order: Ints) -> None:
         """Hold another order; :meth:`settle` is next."""
@@ -143,12 +148,12 @@ class _Order:
         """Walk the trees of all variables; False where they lacked something, which they have now."""
         n_lacking = self._walk()
         if n_lacking:
-            self.trees.provide(self._lacking[:n_lacking])
+            self.trees.provide(self._requests[:n_lacking])
         return not n_lacking
 
     def _walk(self) -> int:
         return int(
-            kernels.settle(self.trees.flat, self._order, self._places, self._values, self._leaves, self._lacking)
+            kernels.settle(self.trees.flat, self._order, self._places, self._values, self._leaves, self._requests)
         )
 
     def improve(self, turn: Ints, begin: int, idle: int, tolerance: float) -> tuple[int, int]:
@@ -237,7 +242,7 @@ class _Journey:
     def _go_on(self, what: str = "", done: int = 0, total: int = 0) -> None:
         """Look at the clock, and show how far a part of the search has come."""
         budget = self._options.time_budget
-        if budget is not None and time.perf_counter() - self._began > budget:
+        if budget is not None and out_of_time(self._began, budget):
             raise _OutOfTimeError
         if self._bar is not None and what:
             self._bar.set_description_str(what, refresh=False)
@@ -257,7 +262,7 @@ class _Journey:
             self._settle(order)
             self._keep(order.parents, "settle")
             self._sweep(order, variables, shown=True)
-            better = order.trees.exchange(self._best)
+            better = order.trees.exchange(self._best, self._go_on)
 
     def _sweep(self, order: _Order, variables: Ints, shown: bool = False) -> None:
         """Move some variables, in random turn, to where they gain most, until none of them gains anything."""

@@ -15,7 +15,7 @@ DAGs using the best order score search and grow-shrink trees. NeurIPS 36.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+# Sets that are enlarged between two looks at the clock.
+JOBS = 64
+# Gains that are smaller than this share of a score are none: it hides the rounding of sums.
+TOLERANCE = 1e-10
 # Below so many rows times families, about a millisecond, threads cost more than they save.
 WORTH_THREADS = 1 << 21
 # Sets that an exchange of one parent leads to, of which so many are offered.
@@ -137,7 +141,7 @@ class GrowShrinkTrees:
         growth = self._growths[at]
         self._make_room(0, len(others))
         gains = values - growth.score
-        gaining = np.flatnonzero(gains > 1e-10 * max(1.0, abs(growth.score)))
+        gaining = np.flatnonzero(gains > TOLERANCE * max(1.0, abs(growth.score)))
         chosen = gaining[np.argsort(-values[gaining], kind="stable")]
         begin, end = self._n_branches, self._n_branches + len(chosen)
         self.flat.first[at], self.flat.counts[at] = begin, len(chosen)
@@ -161,7 +165,7 @@ class GrowShrinkTrees:
             values = np.array([self._value(child, tuple(p for p in parents if p != x)) for x in free])
             n_evaluated += len(free)
             best = int(values.argmax())
-            if not values[best] > score + 1e-10 * max(1.0, abs(score)):
+            if not values[best] > score + TOLERANCE * max(1.0, abs(score)):
                 break
             parents, score = tuple(p for p in parents if p != free[best]), float(values[best])
             free = [p for p in parents if p not in self._required[child]]
@@ -188,11 +192,11 @@ class GrowShrinkTrees:
 
     # ---------------------------------------------------------------- other sets of parents
 
-    def exchange(self, parents: Sequence[tuple[int, ...]]) -> bool:
+    def exchange(self, parents: Sequence[tuple[int, ...]], look: Callable[[], None] = lambda: None) -> bool:
         """Offer better sets of parents that differ by one from those of a structure to all orders; False without any.
 
         Greedy growing does not find every set that is worth while: a parent that stands for two others may be in the
-        way of both.
+        way of both. ``look`` is called now and then, and may end it by an exception.
         """
         new = [family for family in enumerate(parents) if family[1] and family not in self._exchanged]
         jobs = [
@@ -201,16 +205,17 @@ class GrowShrinkTrees:
             for less in row
             if less not in self._required[child]
         ]
-        tried = [self._legal(job) for job in jobs]
-        results = self._do_all([*zip(jobs, tried)])
-        self._evaluator.count_evaluated(sum(map(len, tried)))
-        found = 0
-        scores = dict(zip([child for child, _ in new], self._evaluator.locals(new).tolist()))
-        for (child, rest, _), others, values in zip(jobs, tried, results):
-            better = np.flatnonzero(values > scores[child] + 1e-10 * max(1.0, abs(scores[child])))
-            for k in better[np.argsort(-values[better], kind="stable")][:EXCHANGES].tolist():
-                self._sets[child][tuple(sorted((*rest, int(others[k]))))] = float(values[k])
-                found += 1
+        found, known = 0, self._evaluator.locals(new).tolist()
+        scores = dict(zip([child for child, _ in new], known, strict=True))
+        for begin in range(0, len(jobs), JOBS):
+            some = [(job, self._legal(job)) for job in jobs[begin : begin + JOBS]]
+            for ((child, rest, _), others), values in zip(some, self._do_all(some), strict=True):
+                better = np.flatnonzero(values > scores[child] + TOLERANCE * max(1.0, abs(scores[child])))
+                for k in better[np.argsort(-values[better], kind="stable")][:EXCHANGES].tolist():
+                    self._sets[child][tuple(sorted((*rest, int(others[k]))))] = float(values[k])
+                    found += 1
+            self._evaluator.count_evaluated(sum(len(others) for _, others in some))
+            look()
         self.offer(parents)
         self._exchanged.update(new)
         return found > 0
