@@ -1,7 +1,7 @@
 """Learning structures: bntk compared with pybnesian, pyAgrum, pgmpy and causal-learn.
 
 python -m benchmarks.structure [--quick] [--data FOLDER]
-    [--only searches by_tests samples trees exact growth large_trees]
+    [--only searches by_tests samples trees exact variables large_trees]
 
 The score of every result, and of the true structure, is computed by bntk: the same definition for all. Peers get a
 pandas frame of categorical columns; bntk its own coded table, and where it says so the same frame.
@@ -403,7 +403,7 @@ def exact(options: Options) -> Section:
 # ---- growth with the number of variables -----------------------------------------------------------------------------
 
 
-def growth(options: Options) -> Section:
+def variables(options: Options) -> Section:
     longest = options.pick(20.0, 2.0)
     section = Section(
         "Growth with the number of variables",

@@ -7,9 +7,9 @@ without the sink, plus that of the sink's best parents among the others:
 
 Sets are gone through by size, so that the scores of two sizes are in memory at a time, and one byte for each set: its
 sink (Malone, Yuan and Hansen 2011). A set is left out when no order of all nodes that begins with it can be as good as
-a structure that is known, which a climb over orders finds. The bound is the sum of two: one half of the nodes may have
-all nodes of the other half as parents, in any order, and the best order within each half is known for each subset that
-comes first (the static pattern databases of Yuan and Malone 2013).
+a structure that is known, which a climb over orders finds. The bound for what comes after a set is the sum of two: for
+each half of the nodes, the best order of those that are not in the set, which may have all nodes of the other half as
+parents (the static pattern databases of Yuan and Malone 2013).
 
 References
 ----------
@@ -65,6 +65,8 @@ _log = logging.getLogger(__name__)
 #: Nodes that an exact search may have: the bits of a mask, and of the number of a set.
 MAX_NODES = 40
 
+# Rounds of the climb that finds a structure which excludes worse ones; it takes a second at the most.
+_ROUNDS = 1000
 # Sets that one thread takes at a time.
 _PIECE = 1 << 16
 
@@ -140,7 +142,7 @@ class Exact(Search):
             if finder.complete:
                 sets = finder.results()
                 order = np.array(first.topological_indices, np.int64)
-                known = climb_from(order, sets, space.required_matrix, seed=0)
+                known = climb_from(order, sets, space.required_matrix, n_rounds=_ROUNDS)
                 found = best_structure(sets, deadline, known=known)
         parents = found if found is not None else _climb(families, space, first, finder, seed)
         trace.append(_step("best of all" if found is not None else "best so far", families, parents, began))
@@ -200,9 +202,9 @@ def best_structure(
         least -= 1e-9 * (1 + abs(least))
     parents, scores, offsets = _renumbered(sets, columns)
     low = n // 2
-    low_bounds, high_bounds = np.empty(1 << low), np.empty(1 << (n - low))
-    kernels.bound_part(0, low, n, parents, scores, offsets, low_bounds)
-    kernels.bound_part(low, n, n, parents, scores, offsets, high_bounds)
+    after_low, after_high = np.empty(1 << low), np.empty(1 << (n - low))
+    kernels.bound_part(0, low, n, parents, scores, offsets, after_low)
+    kernels.bound_part(low, n, n, parents, scores, offsets, after_high)
     binomials = np.array([[comb(i, j) for j in range(n + 2)] for i in range(n + 2)], np.int64)
     totals, sinks = np.zeros(1), [np.zeros(1, np.uint8)]
     for size in range(1, n + 1):
@@ -213,7 +215,7 @@ def best_structure(
             stop_if_over()
             if deadline is None or time.perf_counter() < deadline:
                 kernels.sum_over_sinks(
-                    *span, size, binomials, columns, parents, scores, offsets, low, low_bounds, high_bounds, least,
+                    *span, size, binomials, columns, parents, scores, offsets, low, after_low, after_high, least,
                     below, totals, last,
                 )  # fmt: skip
 

@@ -301,37 +301,26 @@ def _best_fit(x, available, parents, scores, offsets):
 
 
 @njit(cache=True, nogil=True)
-def bound_part(part_begin, part_end, n, parents, scores, offsets, bounds):
-    """For each subset of some nodes in a row, a bound for orders of all nodes in which just these of them come first.
+def bound_part(part_begin, part_end, n, parents, scores, offsets, after):
+    """For each subset of some nodes in a row, the best sum of the scores of the others of them, which come after it.
 
-    ``bounds[subset]`` is the best sum of the scores of these nodes when all other ones may be parents of each.
+    All nodes that are not in the row may be parents of each.
     """
     size = part_end - part_begin
     others = ((_LONG << np.uint64(n)) - _LONG) ^ ((_LONG << np.uint64(part_end)) - (_LONG << np.uint64(part_begin)))
-    after = np.full(bounds.size, -np.inf)
-    after[bounds.size - 1] = 0.0
-    bounds[0] = 0.0
-    for subset in range(1, bounds.size):
-        bounds[subset] = -np.inf
-        for k in range(size):
-            if subset >> k & 1:
-                before = subset ^ (1 << k)
-                available = others | (np.uint64(before) << np.uint64(part_begin))
-                value = bounds[before] + _best_fit(part_begin + k, available, parents, scores, offsets)
-                bounds[subset] = max(bounds[subset], value)
-    for subset in range(bounds.size - 2, -1, -1):
+    after[after.size - 1] = 0.0
+    for subset in range(after.size - 2, -1, -1):
         available = others | (np.uint64(subset) << np.uint64(part_begin))
+        after[subset] = -np.inf
         for k in range(size):
             if not subset >> k & 1:
                 value = after[subset | 1 << k] + _best_fit(part_begin + k, available, parents, scores, offsets)
                 after[subset] = max(after[subset], value)
-    for subset in range(bounds.size):
-        bounds[subset] += after[subset]
 
 
 @njit(cache=True, nogil=True)
 def sum_over_sinks(
-    start, stop, size, binomials, columns, parents, scores, offsets, low, low_bounds, high_bounds, least, below, totals,
+    start, stop, size, binomials, columns, parents, scores, offsets, low, after_low, after_high, least, below, totals,
     sinks,
 ):  # fmt: skip
     """The score of the best order of each set of a span, and its last node; of equals, the last column.
@@ -347,17 +336,17 @@ def sum_over_sinks(
         for i in range(size):
             whole |= _LONG << np.uint64(elements[i])
         best, sink = -np.inf, 0
-        reach = low_bounds[whole & ((_LONG << np.uint64(low)) - _LONG)] + high_bounds[whole >> np.uint64(low)]
-        if reach >= least:
-            _places_without(elements, size, binomials, places)
-            for i in range(size):
-                total = below[places[i]]
-                if total > -np.inf:
-                    x = elements[i]
-                    value = total + _best_fit(x, whole ^ (_LONG << np.uint64(x)), parents, scores, offsets)
-                    if value > best or (value == best and value > -np.inf and columns[x] > columns[sink]):
-                        best, sink = value, x
-            n_left += best > -np.inf
+        _places_without(elements, size, binomials, places)
+        for i in range(size):
+            total = below[places[i]]
+            if total > -np.inf:
+                x = elements[i]
+                value = total + _best_fit(x, whole ^ (_LONG << np.uint64(x)), parents, scores, offsets)
+                if value > best or (value == best and value > -np.inf and columns[x] > columns[sink]):
+                    best, sink = value, x
+        if best + after_low[whole & ((_LONG << np.uint64(low)) - _LONG)] + after_high[whole >> np.uint64(low)] < least:
+            best = -np.inf
+        n_left += best > -np.inf
         totals[place], sinks[place] = best, sink
         if place + 1 < stop:
             _next(elements, size)

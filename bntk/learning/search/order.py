@@ -244,12 +244,15 @@ class FlatSets:
 
 
 def climb_from(
-    order: Orders, sets: Sequence[ParentSets], required: NDArray[np.bool_], seed: int = 0
+    order: Orders, sets: Sequence[ParentSets], required: NDArray[np.bool_], seed: int = 0, n_rounds: int = 0
 ) -> list[tuple[int, ...]]:
-    """The parents of every node at the local optimum that is reached from an order; the order is changed to it."""
+    """The parents of every node at the local optimum that is reached from an order; the order is changed to it.
+
+    With ``n_rounds``, so many times some nodes are moved at random, and the climb goes on from there.
+    """
     flat = FlatSets.of(sets)
     state = np.array([seed], np.uint64)
-    kernels.climb_orders(order, flat.bits, flat.masks, flat.scores, flat.offsets, required, 1e-9, 0, 1, state)
+    kernels.climb_orders(order, flat.bits, flat.masks, flat.scores, flat.offsets, required, 1e-9, n_rounds, 5, state)
     return [one.parents(rank) for one, rank in zip(sets, flat.best_ranks(order).tolist(), strict=True)]
 
 
