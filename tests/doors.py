@@ -634,6 +634,7 @@ def _plots(folder: Path) -> Iterator[Door]:
     nemenyi = evaluation.nemenyi(pd.DataFrame({"one": [0.5, 0.6, 0.7], "two": [0.6, 0.7, 0.9]}))
     compared = evaluation.Comparison.of({"d": result})
     ensemble = bntk.EnsembleKDB(3).fit(FRAME.drop(columns="rain"), FRAME["rain"])
+    explained = ensemble.explain_rows(FRAME.drop(columns="rain"))
     drawn = {"target": "rain", "highlight": ["wet"], "strengths": {("cloudy", "rain"): 1.0}}
     given: dict[str, dict[str, Any]] = {
         "arc_information": {"network": NETWORK},
@@ -642,7 +643,9 @@ def _plots(folder: Path) -> Iterator[Door]:
         "plot_cpt": {"cpt": NETWORK.cpt("rain")},
         "plot_critical_difference": {"result": nemenyi},
         "plot_dag": {"dag": NETWORK.dag, **drawn},
+        "plot_explanations": {"explanations": explained, "most": 3, "title": "why"},
         "plot_folds": {"result": result},
+        "plot_importances": {"classifier": ensemble, "most": 2, "title": "what tells"},
         "plot_members": {"classifier": ensemble, "X": FRAME.drop(columns="rain"), "of": FRAME["rain"].iloc[0]},
         "plot_network": {"network": NETWORK, "given": GIVEN, "bars": ["rain"], **drawn},
         "plot_reliability": {
@@ -676,8 +679,9 @@ def _estimators(folder: Path) -> Iterator[Door]:
     for name, cls in MULTI_CLASSIFIERS.load().items():
         yield door(name, functools.partial(_fitted, cls, FRAME.drop(columns=["rain", "wet"]), Y), cls)
     plain = bntk.NaiveBayes().fit(X, FRAME["rain"])
-    for method in ("predict", "predict_proba", "predict_log_proba"):
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         yield door(f"NaiveBayes.{method}", getattr(plain, method), None, X=X)
+    yield door("NaiveBayes.explain_rows", plain.explain_rows, None, X=X, of=FRAME["rain"].iloc[0])
     yield door("NaiveBayes.fit", bntk.NaiveBayes().fit, None, X=X, y=FRAME["rain"], sample_weight=[1.0] * 40)
     chain = bntk.ClassifierChain().fit(FRAME.drop(columns=["rain", "wet"]), Y)
     yield door("ClassifierChain.predict", chain.predict, None, X=FRAME.drop(columns=["rain", "wet"]))

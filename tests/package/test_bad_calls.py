@@ -108,6 +108,7 @@ NOT_TRIED = {
     "PairedTest",
     "RankCorrelation",
     "Agreement",
+    "Explanations",
     "ArcComparison",
     "CliqueTree",
     "Format",
