@@ -640,6 +640,7 @@ def _plots(folder: Path) -> Iterator[Door]:
     drawn = {**shown, "strengths": {("cloudy", "rain"): 1.0}, "arc_labels": {("cloudy", "rain"): 1.0}}
     bootstrap = bntk.bootstrap_strengths(ROWS, n=3)
     sized = {"figsize": (4.0, 3.0), "font_size": 9.0}
+    explained = ensemble.explain_rows(FRAME.drop(columns="rain"))
     given: dict[str, dict[str, Any]] = {
         "arc_information": {"network": NETWORK},
         "plot_comparison": {"learned": DAG, "reference": DAG},
@@ -647,7 +648,9 @@ def _plots(folder: Path) -> Iterator[Door]:
         "plot_cpt": {"cpt": NETWORK.cpt("rain")},
         "plot_critical_difference": {"result": nemenyi},
         "plot_dag": {"dag": NETWORK.dag, **drawn},
+        "plot_explanations": {"explanations": explained, "most": 3, "title": "why"},
         "plot_folds": {"result": result},
+        "plot_importances": {"classifier": ensemble, "most": 2, "title": "what tells"},
         "plot_members": {"classifier": ensemble, "X": FRAME.drop(columns="rain"), "of": FRAME["rain"].iloc[0]},
         "plot_network": {"network": NETWORK, "given": GIVEN, "bars": ["rain"], **drawn},
         "plot_node_scores": {"scores": {"rain": -1.0, "wet": -2.0}, "order": "score"},
@@ -687,8 +690,9 @@ def _estimators(folder: Path) -> Iterator[Door]:
     for name, cls in MULTI_CLASSIFIERS.load().items():
         yield door(name, functools.partial(_fitted, cls, FRAME.drop(columns=["rain", "wet"]), Y), cls)
     plain = bntk.NaiveBayes().fit(X, FRAME["rain"])
-    for method in ("predict", "predict_proba", "predict_log_proba"):
+    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         yield door(f"NaiveBayes.{method}", getattr(plain, method), None, X=X)
+    yield door("NaiveBayes.explain_rows", plain.explain_rows, None, X=X, of=FRAME["rain"].iloc[0])
     yield door("NaiveBayes.fit", bntk.NaiveBayes().fit, None, X=X, y=FRAME["rain"], sample_weight=[1.0] * 40)
     chain = bntk.ClassifierChain().fit(FRAME.drop(columns=["rain", "wet"]), Y)
     yield door("ClassifierChain.predict", chain.predict, None, X=FRAME.drop(columns=["rain", "wet"]))

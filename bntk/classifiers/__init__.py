@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
+from bntk.classifiers.explain import Explanations
 
 globals().update(CLASSIFIERS.load() | MULTI_CLASSIFIERS.load())
 
@@ -17,4 +18,4 @@ if TYPE_CHECKING:
         """Whatever is declared."""
 
 
-__all__ = [*CLASSIFIERS.classes, *MULTI_CLASSIFIERS.classes, "BayesClassifier", "NetworkClassifier"]
+__all__ = [*CLASSIFIERS.classes, *MULTI_CLASSIFIERS.classes, "BayesClassifier", "Explanations", "NetworkClassifier"]

@@ -809,7 +809,7 @@ class BayesClassifier(RowReader):
 
         Returns
         -------
-        bntk.classifiers.explain.Explanations
+        bntk.classifiers.Explanations
             With ``log_odds`` and ``states``, a row for each row of X and a column for each feature, ``row(i)``,
             ``to_frame()``, ``mean_abs`` and ``plot()``.
 

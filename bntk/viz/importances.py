@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bntk._checking import whole_number, wrong
+from bntk._checking import text, whole_number, wrong
 from bntk.viz import style
 from bntk.viz.scene import one_line
 
@@ -65,6 +65,8 @@ def plot_importances(classifier: Any, most: int = 20, ax: Axes | None = None, ti
 
 def labelled_axes(ax: Axes | None, n_lines: int, title: str | None) -> Axes:
     """Axes for lines below each other, the first one above; by default those of a new figure of the size needed."""
+    if title is not None:
+        text("title", title, "a string, or None")
     if ax is None:
         import matplotlib.pyplot as plt
 

@@ -109,6 +109,7 @@ NOT_TRIED = {
     "RankCorrelation",
     "Agreement",
     "ArcSupport",
+    "Explanations",
     "ArcComparison",
     "CliqueTree",
     "Format",
