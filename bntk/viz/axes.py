@@ -114,21 +114,30 @@ def draw(scene: Scene | Callable[[Page], Scene], place: Place) -> Axes:
     A function that makes a scene for a page is asked for others where the text of the first would be small.
     """
     make = (lambda page: scene) if isinstance(scene, Scene) else scene
-    if place.ax is None and place.figsize is None:
-        drawn = make(Page())
+    room = _room(place)
+    # The figure is made last, so that none is left behind by an error.
+    if room is None:
+        drawn, largest = make(Page()), place.zoom
         left, right, bottom, top = drawn.frame()
         ax = new_axes(place.zoom * (right - left), place.zoom * (top - bottom), place.title)
-        largest = place.zoom
     else:
-        ax = new_axes(0.0, 0.0, place.title, place.figsize) if place.ax is None else place.ax
-        box = ax.get_window_extent()
-        points = 72 / ax.figure.dpi
-        drawn = _fitted(make, box.width * points, box.height * points, place)
-        largest = _LARGEST if place.font_size is None else place.zoom
+        drawn, largest = _fitted(make, *room, place), _LARGEST if place.font_size is None else place.zoom
+        ax = new_axes(*room, place.title, place.figsize) if place.ax is None else place.ax
     _show(drawn, ax, largest)
     if place.title is not None:
         ax.set_title(place.title, parse_math=False)
     return ax
+
+
+def _room(place: Place) -> tuple[float, float] | None:
+    """Width and height that a scene may take, in points; None if its figure is to be as large as it needs."""
+    if place.ax is not None:
+        box, points = place.ax.get_window_extent(), 72 / place.ax.figure.dpi
+        return box.width * points, box.height * points
+    if place.figsize is None:
+        return None
+    width, height = 72 * place.figsize[0], 72 * place.figsize[1]
+    return width, height if place.title is None else max(height - _TITLE, height / 2)
 
 
 def _fitted(make: Callable[[Page], Scene], width: float, height: float, place: Place) -> Scene:
@@ -173,16 +182,15 @@ def _show(scene: Scene, ax: Axes, largest: float) -> None:
 
 
 def new_axes(width: float, height: float, title: str | None = None, figsize: tuple[float, float] | None = None) -> Axes:
-    """Axes that fill a new figure, but for a title: of that size in points, or of a given size in inches."""
+    """Axes of that size in points in a new figure, which they fill but for a title."""
     import matplotlib.pyplot as plt
 
-    above, written = (0.0, 0.0) if title is None else (_TITLE, title_width(title))
     if figsize is None:
-        width, height = max(width, written, 60.0), max(height, 30.0) + above
-    else:
-        width, height = 72 * figsize[0], 72 * figsize[1]
-    figure = plt.figure(figsize=(width / 72, height / 72))
-    axes: Any = figure.add_axes((0, 0, 1, max(height - above, height / 2) / height))
+        above, written = (0.0, 0.0) if title is None else (_TITLE, title_width(title))
+        width, height = max(width, written, 60.0), max(height, 30.0)
+        figsize = (width / 72, (height + above) / 72)
+    figure = plt.figure(figsize=figsize)
+    axes: Any = figure.add_axes((0, 0, 1, height / (72 * figsize[1])))
     return axes
 
 

@@ -10,7 +10,7 @@ from matplotlib.patches import FancyBboxPatch
 from matplotlib.text import Text
 
 import bntk
-from bntk.errors import ArgumentError
+from bntk.errors import ArgumentError, BntkError
 from bntk.viz import network as pictures
 from bntk.viz.axes import _scale
 from bntk.viz.scene import frame_of
@@ -131,6 +131,14 @@ def test_odd_sizes_of_text_are_refused(every_plot, wrong):
     for plot in every_plot.values():
         with pytest.raises(ArgumentError, match="font_size must be"):
             plot(font_size=wrong)
+
+
+def test_an_error_leaves_no_figure_behind():
+    for options in ({}, {"figsize": (4, 3)}, {"figsize": (4, 3), "title": "t"}):
+        for wrong in ({"layout": "circle"}, {"target": "z"}, {"highlight": ["z"]}):
+            with pytest.raises(BntkError, match=r"circle|z"):
+                ASIA.dag.plot(**options, **wrong)
+    assert plt.get_fignums() == []
 
 
 # ---- text in given axes ----------------------------------------------------------------------------------------------
