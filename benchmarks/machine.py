@@ -10,7 +10,8 @@ from pathlib import Path
 import bntk
 
 PACKAGES = (
-    "numpy", "scipy", "numba", "pandas", "scikit-learn", "pyAgrum", "pgmpy", "pybnesian", "polars", "pyarrow",
+    "numpy", "scipy", "numba", "pandas", "scikit-learn", "pyAgrum", "pgmpy", "pybnesian", "causal-learn", "polars",
+    "pyarrow",
 )  # fmt: skip
 
 

@@ -111,6 +111,8 @@ def _large_network() -> bntk.BayesianNetwork:
 def _of_learning() -> Iterator[Callable[[], Any]]:
     from bntk.learning import search
 
+    large_names = _large_network().names
+
     rows = bntk.datasets.asia().sample(300)
     holes = bntk.datasets.with_missing(rows, 0.1)
     for name in search.NAMES:
@@ -123,6 +125,7 @@ def _of_learning() -> Iterator[Callable[[], Any]]:
     yield lambda: number_configurations(rows.codes, rows.cards.tolist())
     yield lambda: bntk.learn(rows, search="hc", weights=np.ones(300))
     yield lambda: bntk.cuts.hartemink_cuts([np.arange(10.0), np.arange(10.0)], 2, initial_bins=4)
+    yield lambda: bntk.learn(_large_network().sample(50, seed=0).select(large_names[:14]), "bdeu", search="exact")
 
 
 def _of_classifiers() -> Iterator[Callable[[], Any]]:

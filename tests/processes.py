@@ -103,9 +103,9 @@ def _server(hash_seed: str) -> subprocess.Popen[str]:
 
 
 def _end(server: subprocess.Popen[str]) -> None:
-    assert server.stdin is not None
-    server.stdin.close()
-    server.wait()
+    """Close both of its pipes, which ends it, and wait for that."""
+    with server:
+        pass
 
 
 def _serve() -> str:

@@ -205,8 +205,16 @@ class RowReader(ClassifierMixin, BaseEstimator):
             if not len(X):
                 raise ValueError("Found array with 0 sample(s): X has no rows, but a minimum of 1 is required.")
             return X
+        if issparse(X):
+            return self._checked_sparse(X, reset)
         X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=reset)
         return _numbers_where_possible(X)
+
+    def _checked_sparse(self, X: Any, reset: bool) -> Any:
+        """A sparse matrix with its number of columns checked, by rows; most classifiers refuse it."""
+        from bntk.classifiers.sparse import refuse_sparse
+
+        raise refuse_sparse(X, type(self).__name__, getattr(self, "numeric", None))
 
     def _refuse_scan(self, reset: bool) -> None:
         """Refuse rows that are read in passes."""
@@ -494,16 +502,20 @@ class BayesClassifier(RowReader):
         X, labels, weights, *_ = counted
         self.classes_ = self._classes_of(labels) if classes is None else np.unique(np.asarray(classes))
         codes = labels.among(self.classes_)
-        self.features_, rows = Features.learn(
-            X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state", self.identifiers,
-            self._cutting,
-        )  # fmt: skip
+        self.features_, rows = self._learn_features(X, codes, weights)
         order = labels.order if classes is None else declared_order(code_column("classes", classes)) or labels.order
         states = self.classes_.tolist() if order is None else self._ordered_classes(order)
         self._class_variable = Variable(_class_name(y, self.features_.names), states, ordered=order is not None)
         codes = np.append(self._sorted_states, len(self.classes_))[codes]
         self._learn_rows(rows, codes, weights)
         return self
+
+    def _learn_features(self, X: Any, codes: NDArray[Any], weights: Floats | None) -> tuple[Features, Rows]:
+        """What the columns are, and the rows read."""
+        return Features.learn(
+            X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state", self.identifiers,
+            self._cutting,
+        )  # fmt: skip
 
     def _classes_of(self, labels: ClassColumn) -> NDArray[Any]:
         """The classes: the labels that occur."""
@@ -1126,6 +1138,8 @@ def sample_weights(given: Any, n_rows: int) -> Floats | None:
 
 
 def _n_rows(X: Any) -> int:
+    if issparse(X):
+        return int(X.shape[0])
     first = next(iter(X.values()), ()) if isinstance(X, Mapping) else X
     if not hasattr(first, "__len__"):
         raise wrong("X", "a table of rows: a data frame, an array, a mapping of columns or a Table", X, DataError)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.classifiers.kde import KernelDensity
@@ -96,9 +97,14 @@ class Columns(NamedTuple):
         own = numbers if len(self.rows) == len(numbers) else numbers[self.rows]
         f, row = first_beyond(own, low, LARGEST)
         if f >= 0:
-            why = "multinomial counts are finite numbers from 0" if low == 0 else "densities are of finite numbers"
-            raise DataError(f"column {self.names[f]!r} holds {own[f, row]:g} in row {row}; {why}")
+            raise self.beyond(f, row, own[f, row], low)
         return own
+
+    def beyond(self, f: int, row: int, number: float, low: float) -> DataError:
+        """The error for a number that is not finite, or below ``low``."""
+        why = "multinomial counts are finite numbers from 0" if low == 0 else "densities are of finite numbers"
+        start = "Negative values in data: " if low == 0 and number < 0 else ""  # as scikit-learn's checks expect it
+        return DataError(f"{start}column {self.names[f]!r} holds {number:g} in row {row}; {why}")
 
     def refuse_overflow(self, sums: Floats, what: str) -> None:
         """Refuse features whose numbers, times their weights, have sums that are no floats."""
@@ -245,14 +251,19 @@ class Multinomial:
             if np.isnan(self.log_probabilities()).any():
                 raise DataError("the counts are too large to be added up")
 
-    def updated(self, numbers: Floats, classes: Ints, weights: Floats | None) -> Multinomial:
-        """The counts of more rows added."""
+    def updated(self, numbers: Any, classes: Ints, weights: Floats | None) -> Multinomial:
+        """The counts of more rows added; they may be a sparse matrix."""
         from bntk.classifiers.density_kernels import add_counts
+        from bntk.classifiers.sparse import sums_by_class
 
-        own, counts = self.columns.of(numbers, low=0.0), self.counts.copy()
-        weights = np.ones(len(classes)) if weights is None else weights
-        pieces = spans(len(own), pieces_for(own.size, n_threads()))
-        run_parallel(lambda span: add_counts(own, classes, weights, *span, counts), pieces)
+        counts = self.counts.copy()
+        if issparse(numbers):
+            counts += sums_by_class(self._words(numbers), classes, self.n_classes, weights)
+        else:
+            own = self.columns.of(numbers, low=0.0)
+            weights = np.ones(len(classes)) if weights is None else weights
+            pieces = spans(len(own), pieces_for(own.size, n_threads()))
+            run_parallel(lambda span: add_counts(own, classes, weights, *span, counts), pieces)
         with np.errstate(over="ignore"):
             self.columns.refuse_overflow(np.cumsum(counts.sum(axis=1)), "counts")
         return Multinomial(self.columns, self.prior, counts)
@@ -266,10 +277,23 @@ class Multinomial:
         with np.errstate(divide="ignore"):
             return np.log(posterior_mean(self.counts.T, self.pseudo_count(self.prior))).T
 
-    def log_density(self, numbers: Floats) -> Floats:
+    def _words(self, rows: Any) -> Any:
+        """The counts above 0 of a sparse matrix; a missing one is none."""
+        found = rows.copy()
+        found.data[np.isnan(found.data)] = 0.0
+        found.eliminate_zeros()
+        wrong = np.flatnonzero(~((found.data > 0) & (found.data <= LARGEST)))
+        if wrong.size:
+            row = int(np.searchsorted(found.indptr, wrong[0], side="right")) - 1
+            raise self.columns.beyond(int(found.indices[wrong[0]]), row, found.data[wrong[0]], 0.0)
+        return found
+
+    def log_density(self, numbers: Any) -> Floats:
         """The log probability of the words of each row, but for its multinomial coefficient."""
         from bntk.classifiers.density_kernels import add_words
 
+        if issparse(numbers):
+            return np.asarray(self._words(numbers) @ self.log_probabilities())
         own, log_p = self.columns.of(numbers, low=0.0), np.ascontiguousarray(self.log_probabilities())
         out = np.zeros((log_p.shape[1], own.shape[1]))
         run_parallel(lambda span: add_words(own, log_p, *span, out), _row_spans(own))

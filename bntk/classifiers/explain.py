@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from bntk._checking import class_place, whole_number
 from bntk._threads import using_threads
@@ -140,7 +141,6 @@ class Explanations:
         return f"Explanations of {len(self):,} rows, {question}; mean size of contributions:\n{most}"
 
 
-
 def explain_row(classifier: BayesClassifier, X: Any, of: Any = None, against: Any = None) -> pd.DataFrame:
     """The log odds of one row, taken apart; see :meth:`BayesClassifier.explain`."""
     import pandas as pd
@@ -172,6 +172,8 @@ def _explained(
     import pandas as pd
 
     first, n = readings[0][1], readings[0][1].table.n_rows
+    if issparse(first.numbers):
+        raise DataError("explanations are of rows with all cells: give some rows of X, X[:10].toarray()")
     scores = [model._row_scores(rows) for model, rows in readings]
     total = scores[0] if len(scores) == 1 else average(scores)
     odds = _two_classes(classifier, total, of, against)
@@ -281,14 +283,14 @@ def _parts_of_rows(classifier: BayesClassifier, rows: Rows, odds: Odds) -> tuple
     for name, part in _parts(classifier, apart, odds.take(codings.rows)).items():
         shares = np.where(part.present, codings.shares, 0.0)
         values = np.bincount(codings.rows, shares * np.where(part.present, part.values, 0.0), n)
-        found[name] = Contribution(values, np.bincount(codings.rows, part.present, n) > 0)
+        found[name] = Contribution(values.astype(np.float64), np.bincount(codings.rows, part.present, n) > 0)
     return found, np.bincount(codings.rows, minlength=n) > 1
 
 
 def _parts(classifier: BayesClassifier, rows: Rows, odds: Odds) -> dict[str, Contribution]:
     """The parts of the log odds of rows without numbers between intervals."""
     if _is_sum(classifier):
-        parts = FamilyParts(classifier.network_, rows.table, odds).found()  # type: ignore[attr-defined]
+        parts = FamilyParts(classifier.network_, rows.table, odds).found()
     else:
         parts = _omission_parts(classifier, rows, odds)
     return parts | _density_parts(classifier, rows, odds)
@@ -321,8 +323,9 @@ class FamilyParts:
         for players, rows in _patterns(self.seen, above):
             for v, share in shared(players, lambda sets, rows=rows: self._log_joint(sets, rows)).items():  # type: ignore[misc]
                 self._add(v, rows, share)
+        around = {self.target, *above, *below}
         for child in below:
-            self._add_child(child, [v for v in dag.parent_indices[child] if v not in (self.target, *above, *below)])
+            self._add_child(child, [v for v in dag.parent_indices[child] if v not in around])
         used = np.flatnonzero(self._present.any(axis=1)).tolist()
         return {self.network.names[v]: Contribution(self._values[v], self._present[v]) for v in used}
 

@@ -69,9 +69,10 @@ def in_network(network: BayesianNetwork, target: int) -> dict[str, float]:
         of_class, place = joints.of_family(target), len(above)
         for axis, share in shared(range(place), lambda sets: _each(of_class, sets, place)).items():
             found[network.names[above[axis]]] += max(0.0, float(share))
+    around = {target, *above, *below}
     for child in below:
         family, joint = (*dag.parent_indices[child], child), joints.of_family(child)
-        apart = [axis for axis, v in enumerate(family[:-1]) if v not in (target, *above, *below)]
+        apart = [axis for axis, v in enumerate(family[:-1]) if v not in around]
         for axis, share in _shares_of_child(joint, family.index(target), apart).items():
             found[network.names[family[axis]]] += max(0.0, float(share))
     return found
@@ -86,6 +87,8 @@ def _shares_of_child(joint: Floats, target: int, apart: Sequence[int]) -> dict[i
     """Who tells what a child says about the class: itself, the last axis, and parents that are apart from the class."""
     child = joint.ndim - 1
     beside = [axis for axis in range(child) if axis != target and axis not in apart]
+    if not apart:
+        return {child: np.asarray(conditional_information(joint, [child], [target], beside))}
 
     def told(sets: Sequence[Sequence[int]]) -> Floats:
         given = [[*beside, *(axis for axis in some if axis != child)] for some in sets]

@@ -8,9 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
 
 from bntk._threads import n_threads, pieces_for, run_parallel, spans
+from bntk.classifiers import sparse
 from bntk.classifiers.base import NetworkClassifier
+from bntk.classifiers.features import Features, Rows
 from bntk.data.table import Table
 from bntk.data.variable import Variable
 from bntk.errors import DataError
@@ -35,7 +39,8 @@ class NaiveBayes(NetworkClassifier):
 
     With ``numeric="gaussian"`` it is Gaussian naive Bayes, with ``"kde"`` the flexible naive Bayes of John and Langley
     (1995), with ``"bernoulli"`` and ``"multinomial"`` the two event models for words in documents; a mapping chooses
-    one for each column. A missing value is ignored, which is the same as summing it out.
+    one for each column. With ``"bernoulli"`` and ``"multinomial"`` for all columns, X may be a sparse matrix of scipy.
+    A missing value is ignored, which is the same as summing it out.
 
     Notes
     -----
@@ -70,6 +75,8 @@ class NaiveBayes(NetworkClassifier):
 
     name = "nb"
     _in_passes: ClassVar[bool | str] = True
+    #: Whether it takes sparse rows, of counts or of what is present.
+    _for_sparse: ClassVar[bool] = True
     prior: Prior | str | float = 0.5
 
     def _space(self, features: tuple[str, ...], target: str) -> Space:
@@ -83,6 +90,65 @@ class NaiveBayes(NetworkClassifier):
         self.search_ = self._find_structure(counter)
         # A missing cell of a leaf says nothing about its table: the available rows give what EM would.
         self._hold(fit(self.search_.dag, counter, self._prior, missing="available"))
+
+    # ---------------------------------------------------------------- sparse rows
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return self._for_sparse and isinstance(self.numeric, str) and self.numeric in sparse.WAYS
+
+    def _checked_sparse(self, X: Any, reset: bool) -> Any:
+        if not self._takes_sparse:
+            return super()._checked_sparse(X, reset)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+
+    def _learn_features(self, X: Any, codes: NDArray[Any], weights: Floats | None) -> tuple[Features, Rows]:
+        if not issparse(X):
+            return super()._learn_features(X, codes, weights)
+        features = sparse.sparse_features(X, str(self.numeric))
+        return features, sparse.sparse_rows(X, features)
+
+    def _rows(self, X: Any) -> Rows:
+        return sparse.sparse_rows(X, self.features_) if issparse(X) else super()._rows(X)
+
+    def _learn_rows(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
+        if not issparse(rows.numbers):
+            return super()._learn_rows(rows, codes, weights)
+        if codes.max(initial=0) >= len(self.classes_):
+            raise DataError(
+                "X is sparse, and some rows have no label: EM needs all cells; give X.toarray(), or leave out"
+            )
+        if self.features_.continuous:
+            return super()._learn_rows(rows, codes, weights)
+        self._learn(self._presences(rows, codes, weights))  # type: ignore[arg-type]
+        self.densities_ = ()
+        return None
+
+    def _add_rows(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> None:
+        if issparse(rows.numbers) and not self.features_.continuous:
+            self._add(self._presences(rows, codes, weights))  # type: ignore[arg-type]
+        else:
+            super()._add_rows(rows, codes, weights)
+
+    def _presences(self, rows: Rows, codes: NDArray[np.int64], weights: Floats | None) -> sparse.PresenceCounter:
+        return sparse.PresenceCounter(rows.numbers, codes, (*self.features_.variables, self._class_variable), weights)
+
+    def _row_scores(self, rows: Rows) -> Floats:
+        if issparse(rows.numbers) and not self.features_.continuous:
+            return self._log_tables().scores_of_present(rows.numbers)
+        return super()._row_scores(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        # As scikit-learn has it for its own classifiers of counts: numbers around 0, which its checks give, are none.
+        tags.input_tags.positive_only = isinstance(self.numeric, str) and self.numeric == "multinomial"
+        tags.classifier_tags.poor_score = self._takes_sparse
+        return tags
 
     def _restore(self) -> None:
         super()._restore()
@@ -118,6 +184,17 @@ class LogTables(NamedTuple):
         pieces = spans(codes.shape[1], -(-codes.shape[1] // ROWS_AT_ONCE))
         run_parallel(lambda span: add_log_terms(codes, self.tables, self.starts, *span, out), pieces)
         return out.T
+
+    def scores_of_present(self, present: Any) -> Floats:
+        """The same for features with two states, from a sparse matrix with a one where a feature has the second."""
+        absent, there, _ = np.moveaxis(self.tables.reshape(present.shape[1], len(self.log_prior), 3), -1, 0)
+        never = np.isneginf(absent), np.isneginf(there)
+        finite = [np.where(wrong, 0.0, table) for wrong, table in zip(never, (absent, there), strict=True)]
+        scores = self.log_prior + finite[0].sum(axis=0) + present @ (finite[1] - finite[0])
+        if any(wrong.any() for wrong in never):
+            lacking, impossible = (wrong.astype(np.float64) for wrong in never)
+            scores[lacking.sum(axis=0) + present @ (impossible - lacking) > 0] = -np.inf
+        return np.asarray(scores)
 
     def sums(self, codes: NDArray[Any], factors: Floats) -> Floats:
         """For each feature the sum over rows and classes of its terms times ``factors``, shape (n_rows, n_classes)."""

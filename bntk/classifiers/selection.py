@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bntk import _checking
 from bntk._memory import says_what_to_do
+from bntk._warnings import warn
 from bntk.classifiers.base import _is_frame, _numbers_where_possible, _rows_of
 from bntk.classifiers.features import ClassColumn, Features
 from bntk.classifiers.parameters import PARAMETERS
@@ -95,7 +97,7 @@ class MarkovBlanketSelector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame (pandas, polars, pyarrow) or array of shape (n_rows, n_features)
+        X : data frame (pandas, polars, pyarrow), Table, mapping of columns, or array of shape (n_rows, n_features)
             The features.
         y : array_like of shape (n_rows,)
             The target: labels, or numbers, of which more than ten different ones, or ones that are not whole, are cut
@@ -107,7 +109,7 @@ class MarkovBlanketSelector(SelectorMixin, BaseEstimator):
         search = self._search()
         for name in ("numeric", "n_bins"):
             PARAMETERS[name](name, getattr(self, name))
-        X = self._checked(X, reset=True)
+        X = self._checked(_as_frame(X), reset=True)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X, y, weights = _counted(X, y if hasattr(y, "__len__") else np.asarray(y), sample_weight)
@@ -148,22 +150,31 @@ class MarkovBlanketSelector(SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame or array
+        X : data frame, Table, mapping of columns or array
             With the columns that ``fit`` has seen.
 
         Returns
         -------
         data frame or array, as ``X``
+            A data frame of pandas for a table or a mapping; ``set_output`` chooses another one.
         """
         import narwhals as nw
 
         check_is_fitted(self)
+        X, kept = _as_frame(X), np.flatnonzero(self.support_).tolist()
+        if not kept:
+            warn(
+                "No features were selected: all are independent of the target by the test; a larger alpha takes more, "
+                "and other tests may find what this one misses",
+                UserWarning,
+                ["alpha", "test"],
+            )
         if not _is_frame(X):
-            return validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)[:, self.support_]
+            return validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)[:, kept]
         validate_data(self, X, skip_check_array=True, reset=False)
-        frame = nw.from_native(X, eager_only=True)
-        kept = [name for name, chosen in zip(frame.columns, self.support_, strict=True) if chosen]
-        return frame.select(kept).to_native()
+        if hasattr(X, "iloc"):  # names of columns need not be text, and the index stays where no column does
+            return X.iloc[:, kept]
+        return nw.from_native(X, eager_only=True)[:, kept].to_native()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -172,6 +183,17 @@ class MarkovBlanketSelector(SelectorMixin, BaseEstimator):
         tags.input_tags.string = True
         tags.target_tags.required = True
         return tags
+
+
+def _as_frame(X: Any) -> Any:
+    """A table, or a mapping of columns, as a data frame; other data as they are."""
+    if isinstance(X, Table):
+        return X.to_pandas()
+    if isinstance(X, Mapping) and not issparse(X):
+        import pandas as pd
+
+        return pd.DataFrame(X)
+    return X
 
 
 def _counted(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, NDArray[np.float64] | None]:

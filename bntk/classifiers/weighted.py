@@ -54,6 +54,7 @@ class _DiscreteNaiveBayes(NaiveBayes):
 
     n_classes: ClassVar[None] = None  # type: ignore[misc]  # for rows without a label, which it does not take
     _takes_unlabelled: ClassVar[bool] = False
+    _for_sparse: ClassVar[bool] = False
 
     def _learn(self, counter: TableCounter) -> None:
         _refuse_densities(self, self.features_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 
 LABEL_SIZE = 7.5
 _STEP, _FREE = 3.0, 1.0  # between places to try, and around a number
+_CELL = 2.0  # in which points of lines are counted
 _MIDDLE = 0.55  # the share of an arc at which its number is best
 
 
@@ -26,7 +27,9 @@ def place_labels(
     Texts with the fewest free places are written first. A text without any stands where it covers least.
     """
     lines = {arc: along(route) for arc, route in routes.items()}
-    every, owner = np.concatenate(list(lines.values())), np.repeat(np.arange(len(lines)), [*map(len, lines.values())])
+    every = np.concatenate(list(lines.values()))
+    low = every.min(axis=0)
+    count = _counter(every, low)
     number = {arc: i for i, arc in enumerate(lines)}
     taken = np.array(nodes, dtype=np.float64).reshape(-1, 4)
     half = {arc: (text_width(text, LABEL_SIZE) / 2 + 1.0, LABEL_SIZE / 2 + 0.5) for arc, text in texts.items()}
@@ -36,8 +39,7 @@ def place_labels(
     complete = True
     for arc in order:
         places, size = lines[arc], half[arc]
-        others = every[owner != number[arc]]
-        crossed = (np.abs(places[:, None] - others) < np.array(size)).all(axis=2).sum(axis=1)
+        crossed = count(places, size) - _counter(places, low)(places, size)
         overlaps = covers[arc] + _overlaps(places, size, taken[len(nodes) :])
         off = np.abs(np.linspace(0.0, 1.0, len(places)) - _MIDDLE)
         best = int(np.lexsort((off, crossed, overlaps))[0])
@@ -46,6 +48,22 @@ def place_labels(
         found[arc] = (float(x), float(y))
         taken = np.vstack([taken, (x - size[0], x + size[0], y - size[1], y + size[1])])
     return found, complete
+
+
+def _counter(points: Floats, low: Floats) -> Callable[[Floats, tuple[float, float]], NDArray[np.int64]]:
+    """A function that counts the points under a text in each of several places, by sums over cells from ``low`` on."""
+    cells = ((points - low) / _CELL).astype(np.int64) + 1
+    table = np.zeros(cells.max(axis=0) + 1, dtype=np.int64)
+    np.add.at(table, (cells[:, 0], cells[:, 1]), 1)
+    below = table.cumsum(axis=0).cumsum(axis=1)
+
+    def count(places: Floats, half: tuple[float, float]) -> NDArray[np.int64]:
+        ends = [((places - low + side * np.array(half)) / _CELL).astype(np.int64) + (side > 0) for side in (-1, 1)]
+        (x0, y0), (x1, y1) = (np.clip(end, 0, np.array(below.shape) - 1).T for end in ends)
+        found: NDArray[np.int64] = below[x1, y1] - below[x0, y1] - below[x1, y0] + below[x0, y0]
+        return found
+
+    return count
 
 
 def along(route: Sequence[Point]) -> Floats:

@@ -59,8 +59,9 @@ def plot_explanations(explanations: Any, most: int = 15, ax: Axes | None = None,
     step = -(-len(explanations) // MOST_ROWS) if len(explanations) else 1
     axes = labelled_axes(ax, max(1, len(names)), title)
     axes.axvline(0, color=style.MUTED, linewidth=1, zorder=1)
+    all_values, all_states = explanations.log_odds.to_numpy(), explanations.states.to_numpy()
     for line, place in enumerate(places):
-        values, states = explanations.log_odds.iloc[:, place].to_numpy(), explanations.states.iloc[:, place].to_numpy()
+        values, states = all_values[:, place], all_states[:, place]
         present = np.flatnonzero(explanations._present[:, place] & np.isfinite(values))
         shown = present[::step]
         spread = 0.28 * (2 * np.mod(GOLDEN * np.arange(len(shown)), 1) - 1)

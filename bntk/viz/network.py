@@ -13,7 +13,7 @@ from bntk.network import BayesianNetwork, a_network
 from bntk.viz import style
 from bntk.viz.axes import Place, draw
 from bntk.viz.bars import posterior_bars
-from bntk.viz.picture import Line, Picture, class_colour, line_width, width_samples
+from bntk.viz.picture import Line, Picture, class_colours, line_width, width_samples
 from bntk.viz.scene import Curve, Scene, one_line
 from bntk.viz.strengths import Strengths, arc_strengths
 
@@ -240,7 +240,7 @@ def _strengths(dag: DAG, strengths: Any, network: BayesianNetwork | None) -> Str
 
 def _lines(dag: DAG, strengths: Strengths | None, classes: Sequence[str]) -> dict[Arc, Line]:
     """The line of each arc. Those of a class are many and all alike: they go below the others."""
-    colours = {name: class_colour(dag, name) for name in classes}
+    colours = class_colours(dag, classes)
     lines = {arc: strength_line(arc, strengths, colours.get(arc[0], style.ARC)) for arc in dag.arcs}
     return dict(sorted(lines.items(), key=lambda item: (item[0][0] not in colours, item[1].width)))
 

@@ -165,9 +165,13 @@ def acyclic(dag: DAG, arcs: Iterable[Arc]) -> tuple[DAG, set[Arc]]:
     return dag, turned
 
 
-def class_colour(dag: DAG, node: str) -> str:
-    """The colour of the arcs of a class: faded where they are many, and all alike."""
-    return style.FADED_CLASS_ARC if len(dag.children(node)) > _MANY_CHILDREN else style.CLASS_ARC
+def class_colours(dag: DAG, classes: Sequence[str]) -> dict[str, str]:
+    """A colour for the arcs of each class: faded where they are many, and all alike."""
+    colours = {}
+    for k, name in enumerate(classes):
+        palette = style.FADED_CLASS_ARCS if len(dag.children(name)) > _MANY_CHILDREN else style.CLASS_ARCS
+        colours[name] = palette[k % len(palette)]
+    return colours
 
 
 def _frame(at: Point, size: Point) -> tuple[float, float, float, float]:

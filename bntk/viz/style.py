@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 TEXT, MUTED = "#1b2733", "#5a6675"
-ARC, CLASS_ARC, FADED_CLASS_ARC = "#5a6675", "#c78a34", "#e3bd85"
+ARC = "#5a6675"
+# Arcs of class variables, one colour for each, and lighter ones where arcs of a class are many.
+CLASS_ARCS = ("#c78a34", "#7d62ad", "#2f8f7d", "#b8527a", "#5f7fc0")
+FADED_CLASS_ARCS = ("#e3bd85", "#c3b3dd", "#98cfc4", "#e2a9c0", "#b3c4e6")
 # Of arcs that run together, one colour for each node that they begin at.
 BUNDLES = ("#1f6aa5", "#00785a", "#8b2f7f", "#9a4a00", "#4d4d4d", "#6a5acd")
 THINNEST, WIDEST, NORMAL_LINE = 0.5, 4.0, 1.1  # line widths, in points

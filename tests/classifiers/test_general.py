@@ -11,8 +11,10 @@ from references import shared
 from sklearn.metrics import log_loss
 
 import bntk
+from bntk.classifiers import held_out
 from bntk.classifiers.held_out import FOLDS
 from bntk.errors import WeakClassifierWarning
+from bntk.learning.counts import TableCounter
 from bntk.learning.scores.leaving_out import stratified
 
 
@@ -180,3 +182,22 @@ def test_cross_validation_of_a_kept_structure_does_not_warn() -> None:
             bntk.BayesNetClassifier(structure="c -> f0"), X, y, cv=3, relearn="parameters", scoring="accuracy"
         )
     assert len(told) == 1  # by the fit to all rows
+
+
+def test_after_a_row_that_is_too_costly_no_further_fold_is_looked_at_where_all_rows_are_needed(monkeypatch):
+    table = bntk.datasets.asia().sample(100, seed=1).select(["tub", "lung", "either"])
+    counter, dag, asked = TableCounter(table), bntk.DAG(table.names, [("either", "tub")]), []
+    one, other = (held_out.held_out(dag, counter, bntk.fit, whole=whole) for whole in (False, True))
+    assert np.array_equal(one.probabilities, other.probabilities)
+    assert other.is_whole
+
+    def first_is_too_large(network, codes, target):
+        asked.append(codes.shape[1])
+        return np.full((codes.shape[1], 2), 0.5), np.arange(codes.shape[1]) == 0
+
+    monkeypatch.setattr(held_out, "quick_posterior", first_is_too_large)
+    for whole, n_folds in ((False, 5), (True, 1)):
+        asked.clear()
+        found = held_out.held_out(dag, counter, bntk.fit, whole=whole)
+        assert not found.is_whole
+        assert len(asked) == n_folds

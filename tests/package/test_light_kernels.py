@@ -188,7 +188,6 @@ WORK: dict[str, Callable[[], Any]] = {
     "spanning_tree": lambda: sorted(
         bntk.TAN().fit(CAR.sample(90).to_pandas().iloc[:, :-1], np.arange(90) % 2).dag_.arcs
     ),
-    "lower_to_subsets": lambda: sorted(bntk.learn(ASIA.sample(200)).dag.arcs),
     "pure_dirichlets": lambda: sorted(bntk.learn(ASIA.sample(200), "bdeu").dag.arcs),
     "factored_regrets": lambda: sorted(bntk.learn(ASIA.sample(200), "fnml").dag.arcs),
     "log_regrets": lambda: sorted(bntk.learn(ASIA.sample(200), "qnml").dag.arcs),

@@ -159,7 +159,7 @@ def test_memory_is_announced_and_refused_beyond_the_limit(caplog):
     with pytest.raises(TooLargeError, match="6 variables needs .* raise max_memory"):
         Exact(max_memory=1e-9).run(evaluator, Space(evaluator.names))
     assert evaluator.n_evaluated == before
-    assert Exact.gigabytes(22) < 0.2 < Exact.gigabytes(25) < 2
+    assert Exact.gigabytes(26) < 0.3 < 3 < Exact.gigabytes(30) < 4
 
 
 def test_shapes_that_tie_families_together_are_refused():

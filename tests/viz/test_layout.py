@@ -107,7 +107,7 @@ def classifier_dag(seed, n, k):
 
 def crossings(layout, of):
     """How many pairs of arcs cross, of those that ``of`` takes; arcs that share a node are none."""
-    points = {arc: curve_points(route, 25) for arc, route in layout.routes.items()}
+    points = {arc: curve_points(route, 14) for arc, route in layout.routes.items()}
     pairs = [(p, q) for p, q in itertools.combinations(points, 2) if of(p, q) and p[1] != q[1] and p[0] != q[0]]
     return sum(do_cross(points[p], points[q]) for p, q in pairs)
 
@@ -142,18 +142,15 @@ def test_arcs_of_a_class_run_beside_all_nodes(seed, n, k):
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_arcs_of_a_class_cross_others_less_often_than_in_the_midst_of_them(k):
-    found = np.zeros((2, 2), dtype=int)
-    for seed in range(10):
+    found = np.zeros((2, 2), dtype=int)  # with arcs of the class, and in all
+    for seed in range(8):
         dag = classifier_dag(seed, 20, k)
         for row, aside in enumerate(([], ["class"])):
             layout = layered_layout(dag, aside=aside)
-            found[row] += [
-                crossings(layout, lambda p, q: (p[0] == "class") != (q[0] == "class")),
-                crossings(layout, lambda p, q: "class" not in (p[0], q[0])),
-            ]
+            of_class = crossings(layout, lambda p, q: (p[0] == "class") != (q[0] == "class"))
+            found[row] += [of_class, crossings(layout, lambda p, q: True)]
     amidst, beside = found
-    assert beside[0] < 0.8 * amidst[0]
-    assert beside[1] <= amidst[1]
+    assert (beside < 0.8 * amidst).all()
 
 
 def test_several_classes_have_lines_of_their_own():
@@ -235,7 +232,8 @@ def test_levels_have_the_least_total_length_of_all(seed, n):
         cost[a] -= 1
         cost[b] += 1
         row[a], row[b] = 1, -1
-    best = linprog(cost, A_ub=rows, b_ub=-np.ones(len(arcs)), bounds=[(0, None)] * n)
+    # older versions of HiGHS fail unless bounded
+    best = linprog(cost, A_ub=rows, b_ub=-np.ones(len(arcs)), bounds=[(0, n)] * n)
     assert sum(level[b] - level[a] for a, b in arcs) == pytest.approx(best.fun)
 
 

@@ -68,6 +68,22 @@ def test_numbers_beside_arcs_overlap_nothing_and_lie_on_their_arcs(seed, n):
         assert min(ys) - 1 <= label.y <= max(ys) + 1
 
 
+@pytest.mark.parametrize("n", [5, 12, 20, 40])
+@pytest.mark.parametrize("k", [1, 2])
+def test_numbers_in_pictures_of_classifiers_overlap_nothing(n, k):
+    rng = np.random.default_rng([n, k])
+    arcs = [("class", f"feature_{i}") for i in range(n)]
+    for i in range(1, n):
+        arcs += [(f"feature_{j}", f"feature_{i}") for j in {*rng.integers(max(0, i - 8), i, k).tolist()}]
+    dag = bntk.DAG(["class", *(f"feature_{i}" for i in range(n))], arcs)
+    scene = dag_scene(dag, target="class", arc_labels={arc: i / 7 for i, arc in enumerate(dag.arcs)})
+    frames = [frame_of(box) for box in scene.boxes() if box.title]
+    frames += [frame_of(label) for label in scene.labels() if label.size == LABEL_SIZE]
+    assert len(frames) == dag.n_nodes + dag.n_arcs
+    for a, b in itertools.combinations(frames, 2):
+        assert not overlap(a, b)
+
+
 def test_numbers_may_be_strengths_a_mapping_or_text():
     asia = bntk.datasets.asia()
     found = bntk.viz.arc_information(asia)
@@ -110,9 +126,18 @@ def test_arcs_that_run_together_have_a_colour_for_each_node_they_begin_at():
 
 
 def test_the_arcs_of_a_class_are_faded_where_they_are_many():
-    for n, colour in ((3, style.CLASS_ARC), (20, style.FADED_CLASS_ARC)):
+    for n, (colour, *_) in ((3, style.CLASS_ARCS), (20, style.FADED_CLASS_ARCS)):
         dag = bntk.DAG(["c", *(f"f{i}" for i in range(n))], [("c", f"f{i}") for i in range(n)])
         assert {curve.colour for curve in dag_scene(dag, target="c").curves()} == {colour}
+
+
+def test_several_classes_have_a_colour_each():
+    arcs = [(c, f"f{i}") for c in ("c0", "c1", "c2") for i in range(12)]
+    dag = bntk.DAG(["c0", "c1", "c2", *(f"f{i}" for i in range(12))], arcs)
+    lines = dag_picture(dag, target=["c0", "c1", "c2"]).lines
+    colours = [{line.colour for arc, line in lines.items() if arc[0] == c} for c in ("c0", "c1", "c2")]
+    assert [len(own) for own in colours] == [1, 1, 1]
+    assert len(set.union(*colours)) == 3
 
 
 # ---- partially directed graphs ---------------------------------------------------------------------------------------

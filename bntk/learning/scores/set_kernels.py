@@ -137,10 +137,8 @@ def sum_over_cells(
 
 
 @njit(cache=True, nogil=True)
-def reaches(
-    codes, weights, cards, columns, column_cards, sets, children, last, n_log_n, penalty, alpha, narrowest, out
-):
-    """The score that a child can reach with the parents of a set and some, at least one, of the variables of a column.
+def reaches(codes, weights, cards, columns, column_cards, sets, children, last, n_log_n, alpha, narrowest, out):
+    """The BDeu score that a child can reach with the parents of a set and at least one of the variables of a column.
 
     ``last`` is the column in which all variables that may join are one, ``narrowest`` the fewest states of any of them.
     Neighbours with the same set share its cells. The bounds are told in :mod:`bntk.learning.search.levels`: the
@@ -193,7 +191,7 @@ def reaches(
         child, column = codes[children[s]], columns[last[s]]
         r = cards[children[s]]
         a = alpha / (entries * narrowest[s] * r)
-        pays = alpha > 0 and 4 * a <= 1 and a * r * log_rows <= 1
+        pays = 4 * a <= 1 and a * r * log_rows <= 1
         two_states = math.log(r * (1 + r * a) / (4 * a)) if pays else 0.0
         zero, zero_all = (math.lgamma(a), math.lgamma(r * a)) if pays else (0.0, 0.0)
         log_r = math.log(r)
@@ -241,6 +239,4 @@ def reaches(
                 for k in range(r):
                     kinds += seen[k]
                 reach -= log_r if kinds == 1 else min(kinds * log_r, two_states)
-        if alpha == 0:
-            reach -= penalty * (r - 1) * entries * narrowest[s]
         out[s] = reach + 1e-11 * (1 + abs(reach))

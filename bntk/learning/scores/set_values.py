@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
-from bntk.learning.scores import kernels
-from bntk.learning.scores.decomposable import KernelScore
+from bntk.learning.scores.decomposable import AIC, BIC, BDeu, KernelScore, LogLikelihood
 from bntk.learning.scores.set_kernels import reaches, sum_over_cells
 
 if TYPE_CHECKING:
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
 Masks = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
+#: The scores that are known to be such differences.
+SCORES = (LogLikelihood, AIC, BIC, BDeu)
+# Joint states of variables are kept in no more than so many numbers (256 MB).
+_MOST_JOINED = 1 << 26
 # Log gamma of counts below this number is looked up. Sets that one thread takes at a time.
 _LISTED = 256
 _PIECE = 2000
@@ -76,11 +79,9 @@ class SetValues:
         from bntk.learning.counts import TableCounter
 
         counter, score = evaluator.counter, evaluator.score
-        if not (type(counter) is TableCounter and isinstance(score, KernelScore) and score.equivalent):
+        if not (type(counter) is TableCounter and type(score) in SCORES):  # a score derived from these may differ
             return False
-        rule = score._rule(counter.total_weight)
-        known = rule.formula in (kernels.LIKELIHOOD, kernels.DIRICHLET)
-        return known and not counter.weighted and counter.n_rows > 0 and bool(counter.complete_columns().all())
+        return not counter.weighted and counter.n_rows > 0 and bool(counter.complete_columns().all())
 
     def _take(self, distinct: NDArray[np.integer], cards: NDArray[np.int64]) -> None:
         self._codes, self.cards = np.ascontiguousarray(distinct.T.astype(np.int32)), cards
@@ -92,7 +93,7 @@ class SetValues:
         low, high = np.tril_indices(n, -1)
         pairs = self.of((np.uint64(1) << low.astype(np.uint64)) | (np.uint64(1) << high.astype(np.uint64))).likelihoods
         gains = pairs - singles[low] - singles[high] + self._n_log_n[-1]
-        return np.bincount(low, gains, n) + np.bincount(high, gains, n)
+        return np.asarray(np.bincount(low, gains, n) + np.bincount(high, gains, n), np.float64)
 
     def _join_runs(self) -> None:
         """Columns for the joint states of the variables 0..b, and of these without one of them; a = n is none."""
@@ -100,6 +101,8 @@ class SetValues:
         columns, cards = [*self._codes], [*self.cards.tolist()]
         self._run_at = np.full((n, n + 1), -1)
         for b in range(n):
+            if n_rows * (len(columns) + b + 1) > _MOST_JOINED:
+                break
             for left_out in (*range(b), n):
                 if left_out == n:
                     before, last = (np.zeros(n_rows, np.int32) if b == 0 else columns[self._run_at[b - 1, n]]), b
@@ -131,7 +134,10 @@ class SetValues:
         return Sums(self._n_log_n[-1:], np.array([value]), np.ones(1))
 
     def reaches(self, masks: Masks, children: NDArray[np.int64], below: NDArray[np.int64]) -> Floats:
-        """What each child can score with the parents of a set and at least one variable below a bit; best by sets."""
+        """What each child can score with the parents of a set and at least one variable below a bit, for BDeu.
+
+        Neighbours should have the same set. Infinite where the joint states of these variables are not kept.
+        """
         left_out = np.where(children < below, children, len(self.cards))
         tops = below - 1 - (children == below - 1)
         result = np.empty(len(masks))
@@ -142,10 +148,11 @@ class SetValues:
             part = slice(*span)
             reaches(
                 self._codes, self._weights, self.cards, self._columns, self._column_cards, masks[part],
-                children[part], last[part], self._n_log_n, self.penalty, self.alpha, narrowest[part], result[part],
+                children[part], last[part], self._n_log_n, self.alpha, narrowest[part], result[part],
             )  # fmt: skip
 
         run_parallel(work, spans(len(masks), max(n_threads(), len(masks) // _PIECE)))
+        result[last < 0] = np.inf
         result[tops < 0] = -np.inf  # nothing may join
         return result
 

@@ -146,16 +146,12 @@ class Exact(Search):
         trace.append(_step("best of all" if found is not None else "best so far", families, parents, began))
         exact = self.max_parents is None or bool((space.parent_limits <= self.max_parents).all())
         result = finish(families, parents, repr(self), began, trace, exact=exact, interrupted=found is None)
-        return replace(result, gap=0.0 if result.exact else self._gap(result.score, families, space, finder, exact))
-
-    @staticmethod
-    def _gap(
-        score: float, families: FamilyEvaluator, space: Space, finder: ParentSetFinder | None, exact: bool
-    ) -> float | None:
-        """How much better than this a legal structure can be; None where a limit of the search leaves some out."""
-        if not exact or finder is None:
-            return None
-        return max(0.0, float(finder.reach().sum()) - score)
+        if finder is None:
+            return result
+        gap = None  # where a limit of the search leaves structures out, they may be better
+        if exact:
+            gap = 0.0 if result.exact else max(0.0, float(finder.reach().sum()) - result.score)
+        return replace(result, gap=gap, n_evaluated=result.n_evaluated + finder.n_shared)
 
     def _announce(self, n: int, progress: bool) -> None:
         """Say how much memory is needed, and refuse beyond the limit."""

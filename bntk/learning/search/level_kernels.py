@@ -134,7 +134,7 @@ def close(
     The bounds are told in :mod:`.levels`. ``best`` gets the best score among the proper subsets; returns how many sets
     that are to be visited are left.
     """
-    elements, places, gaps = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
+    elements, places = np.empty(size, np.int64), np.empty(size, np.int64)
     _elements(start, size, binomials, elements)
     n_left = 0
     for place in range(start, stop):
@@ -336,7 +336,7 @@ def sum_over_sinks(
 ):  # fmt: skip
     """The score of the best order of each set of a span, and its last node; of equals, the last column.
 
-    Sets of which the bounds say that no order of all nodes that begins with them reaches ``least`` are left out. Returns
+    Sets are left out where the bounds say that no order of all nodes that begins with them reaches ``least``. Returns
     how many are left.
     """
     elements, places = np.empty(size, np.int64), np.empty(size, np.int64)

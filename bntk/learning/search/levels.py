@@ -10,16 +10,21 @@ LL(x | S) = h(S + x) - h(S), and U(x) for LL(x | all others), a set T that conta
 - some y in S is not worth its parameters in any superset: U(y) - LL(y | S - y) is no more than the penalty for y
   beside S - y. (With U = 0, this is the rule of de Campos and others 2018.)
 
-Both may exclude T by any of its subsets S. One more excludes it by the S that it grows from, where a set grows by
-variables below its lowest one only: the ceiling is then LL(x | S and all below its lowest), which is much less than
-U(x), as most sets have few variables below them.
+Both may exclude T by any of its subsets S.
 
-For BDeu, an upper bound takes the place of the penalty. With the pseudo-counts a of a cell, the marginal likelihood of
-the N rows in a parent configuration is at most their maximum likelihood divided by r, if a is at most 1/4, for r states:
-it is exactly 1/r of the maximum for one row; and the i-th row of a state, as the N-th of all, multiplies the quotient
-by f(i, a) / f(N, r a), where f(m, b) = (m + 1) (1 + 1/m)^m / (m + b), which is at least 1, since f falls towards e
-for b <= 1/4, stays below e for b >= 1/2, and f(0, a) = 1/a >= 4 >= f(N, r a). So the score of T is at most
-LL(x | T) - log(r) times the configurations of S that have rows.
+For BDeu, regrets take the place of the penalty. Let R(N_j) be the maximum likelihood of the rows in a configuration j,
+divided by their marginal likelihood, with the pseudo-count a of a cell. It is r for one row of r states, and a further
+row of state k multiplies it by f(N_jk, a) / f(N_j, r a), where f(m, b) = (m + 1) (1 + 1/m)^m / (m + b) and
+f(0, b) = 1/b. For a <= 1/4 that is at least 1: f(m, b) falls towards e in m for b up to 1/4 and stays below e for b
+from 1/2; and f(0, a) >= 4 >= f(m, r a). So R never falls as rows are added, and is at least r: the score of T is at
+most LL(x | T) - log(r) times the configurations of S that have rows.
+
+That alone closes little. A second bound excludes T by the S that it grows from: sets grow by variables below their
+lowest one only, most have few of these, and so LL(x | S and all below) is much less than U(x). The configurations of S
+and all below are the finest that T can have; those of T are unions of them. So each configuration of S costs at least
+the largest R of the finest ones in it, at the largest pseudo-count that T can have (R falls as a grows, in
+configurations with several states, while a r (1 + log N) <= 1). Where all of these have one state, x may be told by
+T, at r for each state that was seen, or not, and some configuration has at least the R of two rows of two states.
 
 References
 ----------
@@ -214,7 +219,7 @@ class Levels:
         need = (_BYTES_A_SET * (n_sets + len(below.open)) + _BYTES_A_FAMILY * (n_tried + len(below.best))) / 1e9
         if need > self._max_memory:
             raise TooLargeError(
-                f"the parent sets of {self._size - 1} variables take {need:,.1f} GB, more than the limit of "
+                f"the parent sets of {self._size - 1} variables take {need:.2g} GB, more than the limit of "
                 f"{self._max_memory:g} GB; raise max_memory, set max_parents, forbid arcs, leave out variables, or use "
                 "OrderSearch, which looks at the promising ones only"
             )
@@ -238,13 +243,16 @@ class Levels:
         sets, below, size = self._sets, self._below, self._size
         children, masks = np.empty(sum(left), np.int8), np.empty(sum(left), np.uint32)
         n_kept = kernels.absorb(
-            0, len(level.open), size, self._binomials, sets.cards, self._required, sets.penalty, sets.alpha, level.tried, visits,
-            level.first, level.open, level.best, level.values, below.values, children, masks,
+            0, len(level.open), size, self._binomials, sets.cards, self._required, sets.penalty, sets.alpha,
+            level.tried, visits, level.first, level.open, level.best, level.values, below.values, children, masks,
         )  # fmt: skip
         self._found.append((children[:n_kept].astype(np.int64), masks[:n_kept].copy()))
 
     def _keep_alive(self, level: _Level, visits: Masks, n_visits: int) -> None:
-        """Which of the sets that were visited may grow by lower variables."""
+        """Which visited sets may grow by lower variables; of likelihoods all, as counting for it costs more."""
+        if self._sets.alpha == 0:
+            level.alive[:] = level.open & visits
+            return
         sets, slots, children, below = np.empty(n_visits, np.uint64), *(np.empty(n_visits, np.int64) for _ in range(3))
         kernels.list_visited(
             0, len(level.open), self._size, self._binomials, self._required, level.tried, level.first, level.open,
@@ -270,5 +278,7 @@ class Levels:
             for child, mask in zip(children.tolist(), masks.tolist(), strict=True):
                 parents = sorted(int(order[k]) for k in range(self._n) if mask >> k & 1)
                 result[int(order[child])].append(tuple(parents))
+        for child, parents in zip(order.tolist(), self._required.tolist(), strict=True):
+            if not result[child]:  # stopped before its required parents were scored
+                result[child].append(tuple(sorted(int(order[k]) for k in range(self._n) if parents >> k & 1)))
         return result
-

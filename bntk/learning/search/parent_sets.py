@@ -252,8 +252,12 @@ class ParentSetFinder:
         found = np.array([one.scores[0] for one in self.results()])
         if self.complete:
             return found
-        required = [lattice.required for lattice in self._lattices]
-        return np.maximum(found, self._evaluator.bounds([(lattice.child, r) for lattice, r in zip(self._lattices, required)]))
+        return np.maximum(found, self._evaluator.bounds([(one.child, one.required) for one in self._lattices]))
+
+    @property
+    def n_shared(self) -> int:
+        """How many parent sets were scored from tables that children share, which the evaluator does not know of."""
+        return 0 if self._shared is None else self._shared.n_scored
 
     def _grow(self, lattices: Sequence[_Lattice], deadline: float | None) -> bool:
         """Score the next level of some children, all in the same batches; False when time is over before the end."""
