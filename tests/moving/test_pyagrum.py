@@ -128,6 +128,7 @@ SAME = {
     "parameters, maximum likelihood": same_networks,
     "parameters, smoothed": same_networks,
     "parameters with missing values": converged,
+    "the score of a structure": lambda theirs, ours: close(theirs * np.log(2), ours),
     "a structure by hill climbing": no_worse("bic"),
     "with a tabu list": no_worse("bdeu"),
     "constraints": obeyed,

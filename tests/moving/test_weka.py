@@ -150,6 +150,7 @@ SAME = {
     "K2, two parents": same_arcs,
     "hill climbing, two parents": equivalent,
     "a general network": equivalent,
+    "the score of a network": number(r"LogScore Bayes: (\S+)", 1, 1e-9),
     "AODE": nearly_same_probabilities,
     "more rows, one by one": same_probabilities,
     "costs": same_labels,

@@ -6,10 +6,9 @@ import importlib
 import inspect
 import re
 import sys
-from functools import cache, reduce
+from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from sklearn.base import BaseEstimator
@@ -19,6 +18,7 @@ import bntk
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 names = importlib.import_module("names")
+locate = names.locate
 MODULES = (
     "bntk",
     "bntk.classifiers",
@@ -36,12 +36,6 @@ MODULES = (
     "bntk.spaces",
     "bntk.viz",
 )
-
-
-def locate(path: str) -> Any:
-    """The object that a user reaches by that path, imported step by step."""
-    __import__(path.rpartition(".")[0] if path.startswith(("bntk.inference.", "bntk.learning.")) else "bntk")
-    return reduce(getattr, path.split(".")[1:], bntk)
 
 
 def public_names(module: ModuleType) -> list[str]:
