@@ -133,7 +133,8 @@ def test_levels_have_the_least_total_length_of_all(seed, n):
         cost[a] -= 1
         cost[b] += 1
         row[a], row[b] = 1, -1
-    best = linprog(cost, A_ub=rows, b_ub=-np.ones(len(arcs)), bounds=[(0, n)] * n)  # older versions of HiGHS fail unless bounded
+    # No level need be above n; without that bound, older versions of HiGHS fail.
+    best = linprog(cost, A_ub=rows, b_ub=-np.ones(len(arcs)), bounds=[(0, n)] * n)
     assert sum(level[b] - level[a] for a, b in arcs) == pytest.approx(best.fun)
 
 
