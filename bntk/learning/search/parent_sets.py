@@ -50,8 +50,9 @@ MAX_SETS = 2_000_000
 _BATCH = 2048
 # Sets of a level whose bounds are looked at before those of all.
 _SAMPLE = 64
-# Sets of one size that the rule of thumb looks at: of up to five parents, and of more, which only few rows lead to.
-_WIDTH, _LARGE, _WIDTH_OF_LARGE = 400, 5, 50
+# Sets of one size that the rule of thumb looks at, and those of a size at which every table has more entries than there
+# are rows: few rows, or missing values, let such sets seem good.
+_WIDTH, _WIDTH_OF_LARGE = 400, 50
 # Nodes from which a child's first parents are grown; beyond, only those with the largest gains alone.
 _GROWTH_POOL = 64
 
@@ -172,7 +173,7 @@ class ParentSetFinder:
     thorough : bool
         False replaces the score's bound by a rule of thumb: sets of three and more are looked at only when some set
         with one parent less scores better than its own subsets; of each size only the 400 with the best such subset,
-        of more than five only 50.
+        or 50 when tables of this size have more entries than there are rows.
     children : list of int, optional
         The nodes whose parents are wanted; by default all.
     """
@@ -194,8 +195,9 @@ class ParentSetFinder:
         self._n_scored = 0
         self.complete = False
         self._lattices = [
-            _Lattice(space, child, None if candidates is None else candidates[child], max_parents, thorough)
+            _Lattice(space, child, chosen, max_parents, thorough, evaluator.counter.n_rows)
             for child in (range(len(space.nodes)) if children is None else children)
+            for chosen in [None if candidates is None else candidates[child]]
         ]
         if thorough and np.isinf(evaluator.bound(0, ())):
             self._refuse(sum(lattice.size() for lattice in self._lattices), "would have")
@@ -311,6 +313,7 @@ class _Lattice:
         candidates: NDArray[np.int64] | None,
         max_parents: int | None,
         thorough: bool,
+        n_rows: int,
     ) -> None:
         required = np.flatnonzero(space.required_matrix[:, child])
         allowed = np.flatnonzero(space.allowed[:, child])
@@ -324,6 +327,7 @@ class _Lattice:
                 " use OrderSearch, which selects the promising ones"
             )
         self._thorough = thorough
+        self._usual = max(2, n_rows.bit_length() - 2)  # with so many parents a table may have no more entries than rows
         is_required = np.isin(self.candidates, required)
         self._base = _as_mask(np.flatnonzero(is_required))
         self._free = np.flatnonzero(~is_required).astype(np.uint64)
@@ -360,7 +364,7 @@ class _Lattice:
             best[rows] = np.maximum(best[rows], np.where(is_open, self.open.best[found], -np.inf))
         if not self._thorough:
             alive = np.zeros(len(masks), bool)
-            width = None if self._depth <= 2 else _WIDTH if self._depth <= _LARGE else _WIDTH_OF_LARGE
+            width = None if self._depth <= 2 else _WIDTH if self._depth <= self._usual else _WIDTH_OF_LARGE
             alive[np.argsort(-best, kind="stable")[:width]] = True
         return _Level(masks[alive], best[alive])
 
