@@ -147,8 +147,10 @@ SECTIONS = {
 
 Link is a pedigree: which allele a child inherits depends on a selector that tells nothing alone, and nothing with only
 one of the two alleles. Hill climbing ends 188,000 nats of BIC below the true structure, since it adds one arc at a
-time; with both alleles before a child in the order, growing its parents finds the selector. The tables of munin have 80,592 free
-parameters, many more than 5,000 rows tell of, so that the best structure has far fewer arcs than the true one.
+time; with both alleles before a child in the order, growing its parents finds the selector.
+
+The tables of munin have 80,592 free parameters, many more than 5,000 rows tell of, so that the best structure has far
+fewer arcs than the true one.
 """: KNOWN + BY_BDEU,
     """\
 ## A thousand variables
