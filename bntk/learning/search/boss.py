@@ -41,6 +41,8 @@ Ints = NDArray[np.int64]
 MOST_WORK = 10**12
 # Variables that a kernel places between two looks at the clock.
 VARIABLES = 256
+# What progress shows: there is no telling when a search will find nothing better any more.
+BAR = "{desc}: {percentage:3.0f}% {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 # Scores that differ by less than this share are equal: it hides the rounding of sums.
 TOLERANCE = 1e-11
 
@@ -216,7 +218,7 @@ class _Journey:
         self._trace = [Step("start", self._best_score, time.perf_counter() - self._began)]
         self._order: _Order | None = None
         self.interrupted = False
-        self._bar = progress_bar(True, desc="BOSS", unit="") if progress else None
+        self._bar = progress_bar(True, desc="BOSS", bar_format=BAR) if progress else None
 
     def run(self) -> None:
         """Search until nothing better is found, or until time is over."""
