@@ -306,6 +306,16 @@ def test_a_time_budget_ends_it_with_what_it_has(monkeypatch):
     assert learn_structure(table, "bic", search=BOSS(time_budget=0.0)).score == scores[0]
 
 
+def test_after_much_work_nothing_is_shaken(monkeypatch):
+    evaluator = BIC().evaluator(counter_of(20, 1))
+    space = Space(evaluator.names)
+    n_families = BOSS(patience=0).run(evaluator, space).n_evaluated
+    for most, is_shaken in ((0, False), (10**12, True)):
+        monkeypatch.setattr(boss, "MOST_WORK", most)
+        found = BOSS().run(BIC().evaluator(evaluator.counter), space)
+        assert (found.n_evaluated > n_families) == is_shaken
+
+
 def test_progress_shows_how_far_it_is(capsys):
     evaluator = BIC().evaluator(counter_of(5, 1))
     BOSS(max_iter=1).run(evaluator, Space(evaluator.names), progress=True)

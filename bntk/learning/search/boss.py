@@ -11,6 +11,7 @@ C. Lee and P. van Beek (2017). Metaheuristics for score-and-search Bayesian netw
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,8 +37,12 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
+# After so many families times rows, a minute or two of work, nothing is shaken any more.
+MOST_WORK = 10**12
 # Variables that a kernel places between two looks at the clock.
 VARIABLES = 256
+# What progress shows: there is no telling when a search will find nothing better any more.
+BAR = "{desc}: {percentage:3.0f}% {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 # Scores that differ by less than this share are equal: it hides the rounding of sums.
 TOLERANCE = 1e-11
 
@@ -57,7 +62,8 @@ class BOSS(Search):
     max_parents : int, optional
         The largest number of parents of a node, if the space allows more.
     patience : int
-        The search ends after so many shakes in a row that find nothing better.
+        The search ends after so many shakes in a row that find nothing better; with very many variables and rows
+        earlier, after 10**12 families times rows.
     max_iter : int, optional
         The largest number of shakes.
     strength : int
@@ -204,7 +210,7 @@ class _Journey:
         self._options, self._evaluator = options, evaluator
         limit = options.max_parents
         self._space = space if limit is None else space.restrict(max_parents=limit)
-        self._start = start
+        self._start, self._n_before = start, evaluator.n_evaluated
         self._rng = np.random.default_rng(seed)
         begin = self._space.start() if start is None else legal_start(start, self._space)
         self._best: list[tuple[int, ...]] = list(begin.parent_indices)
@@ -212,7 +218,7 @@ class _Journey:
         self._trace = [Step("start", self._best_score, time.perf_counter() - self._began)]
         self._order: _Order | None = None
         self.interrupted = False
-        self._bar = progress_bar(True, desc="BOSS", unit="") if progress else None
+        self._bar = progress_bar(True, desc="BOSS", bar_format=BAR) if progress else None
 
     def run(self) -> None:
         """Search until nothing better is found, or until time is over."""
@@ -279,7 +285,8 @@ class _Journey:
         """Move neighbouring variables at random, and on from there; back, where that is worse."""
         options, idle, n_shakes = self._options, 0, 0
         score, kept = order.score, order.copy()
-        while idle < options.patience and (options.max_iter is None or n_shakes < options.max_iter):
+        most = math.inf if options.max_iter is None else options.max_iter
+        while idle < options.patience and n_shakes < most and self._work < MOST_WORK:
             self._go_on("BOSS, shakes without gain", idle, options.patience)
             around = order.shake(options.strength, self._rng)
             self._settle(order)
@@ -293,6 +300,11 @@ class _Journey:
             else:
                 order.hold(kept)
             self._settle(order)
+
+    @property
+    def _work(self) -> int:
+        """How many rows have been looked at for how many families; unlike time, it is the same on every machine."""
+        return (self._evaluator.n_evaluated - self._n_before) * self._evaluator.counter.n_rows
 
     def _climb(self) -> None:
         """Climb hills from the best structure, by single arcs."""

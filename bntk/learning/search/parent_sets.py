@@ -53,8 +53,9 @@ _SHARED_FROM = 10_000
 _BATCH = 2048
 # Sets of a level whose bounds are looked at before those of all.
 _SAMPLE = 64
-# Sets of one size that the rule of thumb looks at: of up to five parents, and of more, which only few rows lead to.
-_WIDTH, _LARGE, _WIDTH_OF_LARGE = 400, 5, 50
+# Sets of one size that the rule of thumb looks at, and those of a size at which every table has more entries than there
+# are rows: few rows, or missing values, let such sets seem good.
+_WIDTH, _WIDTH_OF_LARGE = 400, 50
 # Nodes from which a child's first parents are grown; beyond, only those with the largest gains alone.
 _GROWTH_POOL = 64
 
@@ -180,7 +181,7 @@ class ParentSetFinder:
     thorough : bool
         False replaces the score's bound by a rule of thumb: sets of three and more are looked at only when some set
         with one parent less scores better than its own subsets; of each size only the 400 with the best such subset,
-        of more than five only 50.
+        or 50 when tables of this size have more entries than there are rows.
     children : list of int, optional
         The nodes whose parents are wanted; by default all.
     max_memory : float
@@ -205,8 +206,9 @@ class ParentSetFinder:
         self._n_scored = 0
         self.complete = False
         self._lattices = [
-            _Lattice(space, child, None if candidates is None else candidates[child], max_parents, thorough)
+            _Lattice(space, child, chosen, max_parents, thorough, evaluator.counter.n_rows)
             for child in (range(len(space.nodes)) if children is None else children)
+            for chosen in [None if candidates is None else candidates[child]]
         ]
         self._shared: Levels | None = None
         if thorough and candidates is None and children is None:
@@ -356,6 +358,7 @@ class _Lattice:
         candidates: NDArray[np.int64] | None,
         max_parents: int | None,
         thorough: bool,
+        n_rows: int,
     ) -> None:
         required = np.flatnonzero(space.required_matrix[:, child])
         allowed = np.flatnonzero(space.allowed[:, child])
@@ -370,6 +373,7 @@ class _Lattice:
             )
         self._thorough = thorough
         self.required = tuple(required.tolist())
+        self._usual = max(2, n_rows.bit_length() - 2)  # with so many parents a table may have no more entries than rows
         is_required = np.isin(self.candidates, required)
         self._base = _as_mask(np.flatnonzero(is_required))
         self._free = np.flatnonzero(~is_required).astype(np.uint64)
@@ -406,7 +410,7 @@ class _Lattice:
             best[rows] = np.maximum(best[rows], np.where(is_open, self.open.best[found], -np.inf))
         if not self._thorough:
             alive = np.zeros(len(masks), bool)
-            width = None if self._depth <= 2 else _WIDTH if self._depth <= _LARGE else _WIDTH_OF_LARGE
+            width = None if self._depth <= 2 else _WIDTH if self._depth <= self._usual else _WIDTH_OF_LARGE
             alive[np.argsort(-best, kind="stable")[:width]] = True
         return _Level(masks[alive], best[alive])
 
