@@ -439,7 +439,7 @@ PARTS = {
     "samples": samples,
     "trees": trees,
     "exact": exact,
-    "growth": growth,
+    "variables": variables,
 }
 EXTRA = {"large_trees": large_trees}
 
