@@ -187,7 +187,7 @@ def by_tests(options: Options) -> Section:
     ours: dict[str, Search] = {
         "pc": PC(), "gs": GS(), "iamb": IAMB(), "mmpc": MMPC(), "mmhc": MMHC(), "ges": GES()
     }  # fmt: skip
-    limit = options.pick(300, 20)
+    limit = options.pick(60, 20)
     peers: dict[str, list[tuple[str, Callable[[], PeerRun]]]] = {
         "pc": [
             ("pyAgrum", lambda: run_peer("pyAgrum", limit, pc_pyagrum, 3, frame)),
@@ -439,7 +439,7 @@ PARTS = {
     "samples": samples,
     "trees": trees,
     "exact": exact,
-    "growth": growth,
+    "variables": variables,
 }
 EXTRA = {"large_trees": large_trees}
 

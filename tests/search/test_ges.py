@@ -13,8 +13,11 @@ from bntk.errors import ArgumentError
 from bntk.learning.counts import TableCounter
 
 
-def exact_counts(dag: DAG, seed: int, n: float = 1e9) -> TableCounter:
-    """Every configuration of binary variables, weighted by its probability under random tables."""
+def exact_counts(dag: DAG, seed: int, n: float = 1e10) -> TableCounter:
+    """Every configuration of binary variables, weighted by its probability under random tables.
+
+    With fewer rows, some dependence is too weak to be worth its parameters; with more, the penalty is lost in rounding.
+    """
     rng = np.random.default_rng(seed)
     codes = np.indices((2,) * dag.n_nodes).reshape(dag.n_nodes, -1).astype(np.uint8)
     probability = np.ones(codes.shape[1])

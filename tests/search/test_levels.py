@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from random_networks import random_network
 
 import bntk
+from bntk._threads import using_threads
 from bntk.errors import InterruptedWarning, TooLargeError
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
@@ -223,3 +224,14 @@ def test_more_variables_than_bits_are_refused():
         learn_structure(table, "bic", search=Exact(max_memory=math.inf))
     with pytest.raises(TooLargeError, match=r"33 variables needs 27\.\d GB, more than the limit of 8 GB"):
         learn_structure(table.select(table.names[:33]), "bic", search=Exact())
+
+
+def test_the_number_of_threads_changes_nothing():
+    table = random_network(9, 14, max_states=3).sample(300, seed=9)
+    results = []
+    for n_threads in (1, 3):
+        with using_threads(n_threads):
+            results.append(learn_structure(table, "bdeu", search=Exact()))
+    first, second = results
+    assert first.dag.arcs == second.dag.arcs
+    assert (first.score, first.n_evaluated) == (second.score, second.n_evaluated)

@@ -267,6 +267,7 @@ class Levels:
             better[part] = self._sets.reaches(sets[part], children[part], below[part]) > level.best[slots[order[part]]]
         level.alive[:] = 0
         kernels.bring_to_life(sets, children, better, self._binomials, level.alive)
+        level.open &= np.bitwise_or.reduce(level.alive)  # the others have no sets left to visit
 
     # ---------------------------------------------------------------- results
 
