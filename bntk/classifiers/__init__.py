@@ -7,8 +7,8 @@ classifiers; nothing else lists them.
 from typing import TYPE_CHECKING, Any
 
 from bntk._declared import CLASSIFIERS, MULTI_CLASSIFIERS
+from bntk.classifiers import explain as explain
 from bntk.classifiers.base import BayesClassifier, NetworkClassifier
-from bntk.classifiers.explain import Explanations
 
 globals().update(CLASSIFIERS.load() | MULTI_CLASSIFIERS.load())
 
@@ -18,4 +18,4 @@ if TYPE_CHECKING:
         """Whatever is declared."""
 
 
-__all__ = [*CLASSIFIERS.classes, *MULTI_CLASSIFIERS.classes, "BayesClassifier", "Explanations", "NetworkClassifier"]
+__all__ = [*CLASSIFIERS.classes, *MULTI_CLASSIFIERS.classes, "BayesClassifier", "NetworkClassifier"]

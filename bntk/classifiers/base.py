@@ -344,6 +344,8 @@ class BayesClassifier(RowReader):
         states of the class variable in ``network_`` are in this order.
     features_ : Features
         How columns become features: their states and cut points.
+    feature_importances_ : ndarray of shape (n_features,)
+        How much each column of X tells about the class: numbers from 0 that sum to one.
     n_features_in_ : int
         The number of columns that ``fit`` was given.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -809,7 +811,7 @@ class BayesClassifier(RowReader):
 
         Returns
         -------
-        bntk.classifiers.Explanations
+        bntk.classifiers.explain.Explanations
             With ``log_odds`` and ``states``, a row for each row of X and a column for each feature, ``row(i)``,
             ``to_frame()``, ``mean_abs`` and ``plot()``.
 

@@ -116,7 +116,8 @@ def _refuse_what_needs_rows(classifier: BayesClassifier) -> None:
     if classifier.class_weight is not None:
         raise ArgumentError(
             f"class_weight={_checking.shown(classifier.class_weight)}: weights of rows that are read in passes are a "
-            'column, with the weight of the class of each row: bntk.scan(source, weights="column")'
+            'column, with the weight of the class of each row: bntk.scan(source, weights="column"), or of a Dask '
+            'DataFrame sample_weight="column"'
         )
     able = type(classifier)._in_passes
     if able is not True:
