@@ -509,6 +509,9 @@ def _priors(folder: Path) -> Iterator[Door]:
     for name in ("BDeu", "BDeuPerClass", "Backoff", "HDP"):
         yield door(f"priors.{name}", getattr(priors, name), None)
     yield door("priors.Dirichlet", priors.Dirichlet, None, value={"a": [1.0, 1.0]})
+    yield door("priors.ExpertCounts", priors.ExpertCounts, None, tables={"a": [1.0, 1.0]})
+    for number in ("ess", "rows"):
+        yield door(f"priors.PriorNetwork({number})", priors.PriorNetwork, None, network=NETWORK, **{number: 2.0})
     yield door("priors.as_prior", priors.as_prior, None, prior={"a": [1.0, 1.0]})
     yield from methods("priors.BDeu", priors.BDeu, per_class={"alpha": 1.0, "n_classes": 2})
 
@@ -707,6 +710,7 @@ def _cuts(folder: Path) -> Iterator[Door]:
         code_columns={"columns": [values], "cuts": [[2.5]]},
         cut_codes={"values": values, "cuts": [2.5]},
         frequency_cuts={"values": values, "n_bins": 2},
+        hartemink_cuts={"columns": [values, values[::-1]], "n_bins": 2},
         interval_cuts={"names": ["<= 1", "> 1"]},
         interval_names={"cuts": [1.0, 2.0]},
         joint_cuts={"columns": [values], "classes": [classes], "n_classes": [2]},

@@ -321,6 +321,8 @@ def hartemink_cuts(
     _checking.one_of("initial_method", initial_method, MARGINAL)
     columns = _all_numbers(columns)
     n_rows = _common_length(columns)
+    if others is not None and not hasattr(others, "codes"):
+        raise _checking.wrong("others", "a Table of the same rows, or None", others)
     if others is not None and others.n_rows != n_rows:
         raise DataError(
             f"others has {others.n_rows:,} rows, but the columns have {n_rows:,}; they must be the same rows"

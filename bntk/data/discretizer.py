@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bntk import _checking
 from bntk.data.coding import reason_left_out
 from bntk.data.columns import code_column, refuse_rows_elsewhere
-from bntk.data.cuts import METHODS, checked_cuts, code_columns, hartemink_cuts, learn_cuts
+from bntk.data.cuts import MARGINAL, METHODS, MOST_BINS, checked_cuts, code_columns, hartemink_cuts, learn_cuts
 from bntk.data.numbers import assembled, colliding_numbers, variables_of
 from bntk.data.table import Table
 from bntk.data.variable import Variable, format_states
@@ -103,6 +103,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             to less than the number of rows (with a positive weight) are scaled up to it.
         """
         _checking.one_of("method", self.method, (*METHODS, "hartemink"))
+        _checking.optional_whole_number("initial_bins", self.initial_bins, 1, MOST_BINS)
+        _checking.one_of("initial_method", self.initial_method, MARGINAL)
         if self.cuts is not None:
             _checking.mapping("cuts", self.cuts, "{column: cut points}")
         source = _Source(self, X, reset=True)

@@ -357,7 +357,11 @@ def network(document):
         (bntk.NaiveBayes(), lambda d, p, f: f.update(f=0), "'f' is not known"),
         (bntk.AODE(), lambda d, p, f: f["_counts"]["parts"]["pairs"]["parts"]["counts"]["values"].pop(), "the shape"),
         (bntk.AODE(), lambda d, p, f: p.update(prior={"unsaved": "x"}), "params.prior"),
-        (bntk.AWNB(), lambda d, p, f: f["weights_"]["series"].__setitem__(0, "\ud800"), "weights_: the index|names"),
+        (
+            bntk.AWNB(),
+            lambda d, p, f: f["weights_"]["series"].__setitem__(0, "\ud800"),
+            "weights_: the index|names|one number for each of the features",
+        ),
         (bntk.AMODE(), lambda d, p, f: f["_pairs"].update(shape=[49]), "a count for each two of the 7 labels"),
     ],
 )
