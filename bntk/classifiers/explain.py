@@ -127,14 +127,17 @@ class Explanations:
             "log_odds": self.log_odds.to_numpy()[rows, columns],
         })  # fmt: skip
 
-    def plot(self, most: int = 15, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    def plot(
+        self, most: int = 15, *, ax: Axes | None = None, title: str | None = None,
+        figsize: tuple[float, float] | None = None, font_size: float | None = None,
+    ) -> Axes:  # fmt: skip
         """Draw the contributions, a line for each feature and a point for each row.
 
         See :func:`bntk.viz.plot_explanations`.
         """
         from bntk.viz.explanations import plot_explanations
 
-        return plot_explanations(self, most, ax=ax, title=title)
+        return plot_explanations(self, most, ax, title, figsize, font_size)
 
     def __repr__(self) -> str:
         pairs = {*zip(self.of.tolist(), self.against.tolist(), strict=True)}

@@ -9,6 +9,7 @@ import numpy as np
 from bntk._checking import whole_number, wrong
 from bntk.data.variable import state_text
 from bntk.viz import style
+from bntk.viz.axes import Place
 from bntk.viz.importances import labelled_axes
 from bntk.viz.scene import one_line
 
@@ -20,7 +21,14 @@ MOST_ROWS = 1000
 GOLDEN = 0.618033988749895
 
 
-def plot_explanations(explanations: Any, most: int = 15, ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_explanations(
+    explanations: Any,
+    most: int = 15,
+    ax: Axes | None = None,
+    title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
+) -> Axes:
     """Draw what features add to the log odds of rows: a line for each feature, and on it a point for each row.
 
     The features with the largest mean contribution are above. At both ends of a line is the state that adds least, and
@@ -35,6 +43,11 @@ def plot_explanations(explanations: Any, most: int = 15, ax: Axes | None = None,
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     title : str, optional
+        The title of the picture.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -51,18 +64,19 @@ def plot_explanations(explanations: Any, most: int = 15, ax: Axes | None = None,
     """
     from bntk.classifiers.explain import Explanations
 
+    place = Place(ax, title, figsize, font_size)
     if not isinstance(explanations, Explanations):
         raise wrong("explanations", "the result of explain_rows", explanations)
     most = whole_number("most", most, 1)
     names = explanations.mean_abs.index[:most].tolist()
-    places = [explanations.log_odds.columns.get_loc(name) for name in names]
+    columns = [explanations.log_odds.columns.get_loc(name) for name in names]
     step = -(-len(explanations) // MOST_ROWS) if len(explanations) else 1
-    axes = labelled_axes(ax, max(1, len(names)), title)
+    axes = labelled_axes(place, max(1, len(names)))
     axes.axvline(0, color=style.MUTED, linewidth=1, zorder=1)
     all_values, all_states = explanations.log_odds.to_numpy(), explanations.states.to_numpy()
-    for line, place in enumerate(places):
-        values, states = all_values[:, place], all_states[:, place]
-        present = np.flatnonzero(explanations._present[:, place] & np.isfinite(values))
+    for line, column in enumerate(columns):
+        values, states = all_values[:, column], all_states[:, column]
+        present = np.flatnonzero(explanations._present[:, column] & np.isfinite(values))
         shown = present[::step]
         spread = 0.28 * (2 * np.mod(GOLDEN * np.arange(len(shown)), 1) - 1)
         colour = style.BAR if line % 2 == 0 else style.ARC
@@ -81,7 +95,7 @@ def plot_explanations(explanations: Any, most: int = 15, ax: Axes | None = None,
     pairs = {*zip(explanations.of.tolist(), explanations.against.tolist(), strict=True)}
     question = "{} against {}".format(*pairs.pop()) if len(pairs) == 1 else "the class against the next"
     axes.set_xlabel(f"added to the log odds of {question}", parse_math=False)
-    return axes
+    return place.finish(axes)
 
 
 def _written(state: Any) -> str:

@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bntk._checking import text, whole_number, wrong
+from bntk._checking import whole_number, wrong
 from bntk.viz import style
+from bntk.viz.axes import Place
 from bntk.viz.scene import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_importances(classifier: Any, most: int = 20, ax: Axes | None = None, title: str | None = None) -> Axes:
+def plot_importances(
+    classifier: Any,
+    most: int = 20,
+    ax: Axes | None = None,
+    title: str | None = None,
+    figsize: tuple[float, float] | None = None,
+    font_size: float | None = None,
+) -> Axes:
     """Draw how much each feature tells about the class: ``feature_importances_`` as bars, the largest above.
 
     Parameters
@@ -26,6 +34,11 @@ def plot_importances(classifier: Any, most: int = 20, ax: Axes | None = None, ti
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     title : str, optional
+        The title of the picture.
+    figsize : (float, float), optional
+        Width and height of the new figure in inches; by default what the picture needs.
+    font_size : float, optional
+        Size of the text in points, 10 by default; a new figure without ``figsize`` grows with it.
 
     Returns
     -------
@@ -41,6 +54,7 @@ def plot_importances(classifier: Any, most: int = 20, ax: Axes | None = None, ti
     """
     from bntk.classifiers import BayesClassifier
 
+    place = Place(ax, title, figsize, font_size)
     if not isinstance(classifier, BayesClassifier):
         raise wrong("classifier", "a fitted classifier of one class variable", classifier)
     most = whole_number("most", most, 1)
@@ -50,7 +64,7 @@ def plot_importances(classifier: Any, most: int = 20, ax: Axes | None = None, ti
     if len(order) > most:
         others = order[most:]
         shown.append((f"{len(others)} others" if len(others) > 1 else "1 other", float(values[others].sum())))
-    axes = labelled_axes(ax, len(shown), title)
+    axes = labelled_axes(place, len(shown))
     lengths = [value for _, value in shown]
     bars = axes.barh(range(len(shown)), lengths, color=style.BAR, height=0.7)
     if len(order) > most:
@@ -60,21 +74,12 @@ def plot_importances(classifier: Any, most: int = 20, ax: Axes | None = None, ti
     axes.set_xlim(0, max([*lengths, 1e-9]) * 1.15)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
     axes.set_xlabel(f"share of the information about {classifier.target_name_}", parse_math=False)
-    return axes
+    return place.finish(axes)
 
 
-def labelled_axes(ax: Axes | None, n_lines: int, title: str | None) -> Axes:
+def labelled_axes(place: Place, n_lines: int) -> Axes:
     """Axes for lines below each other, the first one above; by default those of a new figure of the size needed."""
-    if title is not None:
-        text("title", title, "a string, or None")
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        ax = plt.subplots(figsize=(6.4, 1.0 + 0.28 * max(n_lines, 2)), layout="constrained")[1]
-    elif not hasattr(ax, "barh"):
-        raise wrong("ax", "matplotlib Axes, such as those of plt.subplots(), or None", ax)
-    if title is not None:
-        ax.set_title(title, parse_math=False)
+    ax = place.axes(6.4, 1.0 + 0.28 * max(n_lines, 2))
     ax.set_ylim(n_lines - 0.4, -0.6)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

@@ -52,6 +52,8 @@ def plots():
         "nodes": lambda **o: bntk.viz.plot_node_scores(bntk.scores.score_by_node(ASIA.dag, ROWS), **o),
         "scatter": compared.plot_scatter,
         "members": lambda **o: ensemble.plot_members(frame[["smoke", "lung", "xray"]], **o),
+        "importances": lambda **o: bntk.viz.plot_importances(ensemble, **o),
+        "explanations": ensemble.explain_rows(frame[["smoke", "lung", "xray"]]).plot,
     }
 
 
@@ -62,7 +64,7 @@ def every_plot():
 
 NAMES = [
     "dag", "network", "pdag", "comparison", "strengths", "threshold", "support", "table", "space", "cpt", "confusion",
-    "reliability", "search", "folds", "ranks", "nodes", "scatter", "members",
+    "reliability", "search", "folds", "ranks", "nodes", "scatter", "members", "importances", "explanations",
 ]  # fmt: skip
 
 
