@@ -136,8 +136,8 @@ numbers, or another prior, predict better than what a classifier does by default
 least 1e-6) over the sets of the [choosing half](accuracy.md), at most {rows:,} rows of each, five stratified folds.
 Each number is the mean over all sets; `–`: on some set the tables are too large. {machine}
 
-| classifier | `prior` | sets | default | {heads} |
-| --- | --- | --- | --- | {rules} |
+| classifier | `numeric` | `prior` | sets | default | {heads} |
+| --- | --- | --- | --- | --- | {rules} |
 """
 
 
@@ -154,10 +154,9 @@ def page(found: dict[str, pd.DataFrame], options: argparse.Namespace) -> str:
         losses = [table["log_loss"].get(each, float("nan")) for each in names]
         shown = ["–" if np.isnan(loss) else f"{loss:.4f}" for loss in losses]
         made = classifiers[name]
-        first = (
-            f"`{type(made).__name__}` | `{made.prior!r}` | {table['sets'].iloc[0]} | {table['log_loss'].iloc[0]:.4f}"
-        )
-        text += f"| {first} | {' | '.join(shown)} |\n"
+        row = table.iloc[0]
+        first = f"`{type(made).__name__}` | `{made.numeric!r}` | `{made.prior!r}` | {row['sets']:.0f}"
+        text += f"| {first} | {row['log_loss']:.4f} | {' | '.join(shown)} |\n"
     return text
 
 
