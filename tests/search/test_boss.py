@@ -74,6 +74,28 @@ def test_an_enlarged_family_scores_as_it_does_by_itself(score, counter):
     assert evaluator.n_evaluated <= n  # the caller counts; those without parents may be known
 
 
+@pytest.mark.parametrize("score", [BIC(), BDeu(1), K2(), LogLikelihood()], ids=repr)
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_large_tables_score_the_same_to_the_last_digit_in_any_order_of_rows_and_for_rows_with_whole_weights(
+    score, missing
+):
+    counter = counter_of(n=9, rows=150, max_states=20, missing=missing)
+    rng = np.random.default_rng(2)
+    copies = rng.integers(0, 4, 150)
+    turn = rng.permutation(copies.sum())
+    repeated = counter.table.take(np.repeat(np.arange(150), copies))
+    weighted = TableCounter(counter.table, copies.astype(float))
+    others = np.arange(4, 9)
+    shuffled = TableCounter(repeated.take(turn))
+    one, two, three = (score.evaluator(each) for each in (TableCounter(repeated), shuffled, weighted))
+    values = one.enlarged(0, [1, 2, 3], others)
+    assert (two.enlarged(0, [1, 2, 3], others) == values).all()
+    assert (three.enlarged(0, [1, 2, 3], others) == values).all()
+    families = [(child, tuple(v for v in range(8) if v != child)) for child in range(8)]
+    assert (two.locals(families) == one.locals(families)).all()
+    assert (three.locals(families) == one.locals(families)).all()
+
+
 def test_an_enlarged_family_with_a_table_beyond_the_limit_is_worth_nothing():
     evaluator, other = (BDeu(1).evaluator(COUNTERS["many states"]) for _ in range(2))
     for each in (evaluator, other):

@@ -37,6 +37,36 @@ def cell_term(count, a, known):
 
 
 @part
+def note(count, seen, distinct, n_distinct):
+    """Note that there is such a count; how many different ones there are now."""
+    if seen[count] == 0:
+        distinct[n_distinct] = count
+        n_distinct += 1
+    seen[count] += 1
+    return n_distinct
+
+
+@part
+def sum_of_terms(seen, distinct, n_distinct, a, known):
+    """The sum of the terms of all counts, the smallest first, which does not depend on the order of rows.
+
+    Nothing is noted afterwards.
+    """
+    for i in range(1, n_distinct):
+        count, k = distinct[i], i
+        while k > 0 and distinct[k - 1] > count:
+            distinct[k] = distinct[k - 1]
+            k -= 1
+        distinct[k] = count
+    result = 0.0
+    for i in range(n_distinct):
+        count = distinct[i]
+        result += seen[count] * cell_term(count, a, known)
+        seen[count] = 0
+    return result
+
+
+@part
 def number_groups(codes, cards, parents, child, rows, groups):
     """Number the parent configurations that were seen in complete rows, in the order of the first row of each.
 
@@ -79,13 +109,18 @@ def sort_by_group(rows, groups, n_groups, begins):
 
 
 @part
-def score_whole_table(rows, groups, n_groups, own, r, column, r_other, table, a, of_cells, of_totals):
-    """The sum of all terms, from the table of (group, child, other), which is empty before and after."""
+def note_whole_table(
+    rows, groups, n_groups, own, r, column, r_other, table, cells, different_cells, sums, different_sums
+):
+    """Note the counts of cells and of parent configurations, by the table of (group, child, other).
+
+    The table is empty before and after. Returns how many different counts there are of both.
+    """
     for k in range(rows.size):
         x = np.int64(column[rows[k]])
         if x < r_other:
             table[(groups[k] * r + own[rows[k]]) * r_other + x] += 1
-    result = 0.0
+    n_cells, n_sums = 0, 0
     for g in range(n_groups):
         for x in range(r_other):
             at, total = g * r * r_other + x, 0
@@ -94,39 +129,42 @@ def score_whole_table(rows, groups, n_groups, own, r, column, r_other, table, a,
                 if count > 0:
                     total += count
                     table[at + c * r_other] = 0
-                    result += cell_term(count, a, of_cells)
+                    n_cells = note(count, cells, different_cells, n_cells)
             if total > 0:
-                result -= cell_term(total, r * a, of_totals)
-    return result
+                n_sums = note(total, sums, different_sums, n_sums)
+    return n_cells, n_sums
 
 
 @part
-def score_by_groups(begins, n_groups, in_turn, own, r, column, r_other, table, touched, totals, a, of_cells, of_totals):
-    """The same sum from a table of (child, other) that is used for one group after the other, with no empty cell."""
-    result = 0.0
+def note_by_groups(
+    begins, n_groups, in_turn, own, r, column, r_other, table, touched, totals, cells, different_cells, sums,
+    different_sums,
+):  # fmt: skip
+    """The same by a table of (child, other) that is used for one group after the other, with no empty cell."""
+    n_cells, n_sums = 0, 0
     for g in range(n_groups):
-        n_cells, n_totals = 0, 0
+        n_touched, n_totals = 0, 0
         for k in range(begins[g], begins[g + 1]):
             row = in_turn[k]
             x = np.int64(column[row])
             if x < r_other:
                 cell = own[row] * r_other + x
                 if table[cell] == 0:
-                    touched[n_cells] = cell
-                    n_cells += 1
+                    touched[n_touched] = cell
+                    n_touched += 1
                 table[cell] += 1
-        for c in range(n_cells):
+        for c in range(n_touched):
             cell = touched[c]
-            result += cell_term(table[cell], a, of_cells)
+            n_cells = note(table[cell], cells, different_cells, n_cells)
             if totals[cell % r_other] == 0:
                 touched[n_totals] = cell % r_other
                 n_totals += 1
             totals[cell % r_other] += table[cell]
             table[cell] = 0
         for c in range(n_totals):
-            result -= cell_term(totals[touched[c]], r * a, of_totals)
+            n_sums = note(totals[touched[c]], sums, different_sums, n_sums)
             totals[touched[c]] = 0
-    return result
+    return n_cells, n_sums
 
 
 @njit(
@@ -154,7 +192,10 @@ def score_enlarged(codes, cards, parents, child, others, q, formula, spread, alp
     begins = np.zeros(n_groups + 1, np.int64)
     touched, totals = np.empty(r * widest, np.int64), np.zeros(widest, np.int64)
     in_turn = sort_by_group(rows, groups, n_groups, begins) if by_groups else rows
-    of_cells, of_totals = np.empty(min(n, 1 << 14) + 1), np.empty(min(n, 1 << 14) + 1)
+    of_cells, of_sums = np.empty(min(n, 1 << 14) + 1), np.empty(min(n, 1 << 14) + 1)
+    cells, sums = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    most = np.int64(math.sqrt(2.0 * n)) + 2  # different counts, which sum to n at the most
+    different_cells, different_sums = np.empty(most, np.int64), np.empty(most, np.int64)
     last_a = -1.0
     for f in range(others.size):
         r_other = cards[others[f]]
@@ -164,13 +205,18 @@ def score_enlarged(codes, cards, parents, child, others, q, formula, spread, alp
             a = alpha / (q_all * r) if spread == ALL_CELLS else alpha
         if a != last_a:
             of_cells[:] = np.nan
-            of_totals[:] = np.nan
+            of_sums[:] = np.nan
             last_a = a
         column = codes[others[f]]
         if ROWS_AN_ENTRY * n_groups * r * r_other <= n:
-            fit = score_whole_table(rows, groups, n_groups, own, r, column, r_other, table, a, of_cells, of_totals)
-        else:
-            fit = score_by_groups(
-                begins, n_groups, in_turn, own, r, column, r_other, table, touched, totals, a, of_cells, of_totals
+            n_cells, n_sums = note_whole_table(
+                rows, groups, n_groups, own, r, column, r_other, table, cells, different_cells, sums, different_sums
             )
+        else:
+            n_cells, n_sums = note_by_groups(
+                begins, n_groups, in_turn, own, r, column, r_other, table, touched, totals, cells, different_cells,
+                sums, different_sums,
+            )  # fmt: skip
+        fit = sum_of_terms(cells, different_cells, n_cells, a, of_cells)
+        fit -= sum_of_terms(sums, different_sums, n_sums, r * a, of_sums)
         out[f] = fit if formula == DIRICHLET else fit - penalty * (r - 1) * q_all

@@ -31,6 +31,7 @@ from bntk.learning.scores.base import (
 )
 from bntk.learning.scores.decomposable import DecomposableScore, KernelScore, LogLikelihood, Reach
 from bntk.learning.scores.enlarging_kernels import score_enlarged
+from bntk.learning.scores.leaving_out import one_by_one
 from bntk.learning.scores.toggle_kernels import score_toggles
 
 #: A family: the child, and its parents ascending; all of them positions.
@@ -59,7 +60,8 @@ class FamilyStore:
         self._card_array = np.array(self._cards, dtype=np.int64)
         self._rows = float(counter.total_weight)
         self._n_rows = counter.n_rows
-        self._dense_limit = max(self._n_rows, ALWAYS_DENSE)
+        # Whole weights are rows that are there several times, for which the ways to count are the same.
+        self._dense_limit = max(self._n_rows, round(self._rows), ALWAYS_DENSE)
         self._rule = score._rule(self._rows) if isinstance(score, KernelScore) else None
         self.most_entries: float = math.inf  # larger tables have the score -inf
         self._safe = len(self._cards)  # so many parents and one more are within the limit, whatever their states
@@ -326,9 +328,15 @@ class FamilyStore:
 
     @cached_property
     def _codes(self) -> NDArray[Any] | None:
-        """The rows, where a kernel can read them and the score is a sum of terms of cells that are not empty."""
-        rule, counter = self._rule, self.counter
-        if rule is None or not isinstance(counter, TableCounter) or counter.weighted or not self._n_rows:
+        """The rows, where a kernel can read them and the score is a sum of terms of cells that are not empty.
+
+        A row of weight 2 is two rows; other weights than whole ones, the kernel does not know.
+        """
+        rule = self._rule
+        if rule is None or not isinstance(self.counter, TableCounter) or not self._n_rows:
+            return None
+        counter = one_by_one(self.counter)
+        if counter.weighted:
             return None
         if rule.average and not self._all_complete:
             return None

@@ -206,7 +206,7 @@ class ParentSetFinder:
         self._n_scored = 0
         self.complete = False
         self._lattices = [
-            _Lattice(space, child, chosen, max_parents, thorough, evaluator.counter.n_rows)
+            _Lattice(space, child, chosen, max_parents, thorough, evaluator.counter.total_weight)
             for child in (range(len(space.nodes)) if children is None else children)
             for chosen in [None if candidates is None else candidates[child]]
         ]
@@ -358,7 +358,7 @@ class _Lattice:
         candidates: NDArray[np.int64] | None,
         max_parents: int | None,
         thorough: bool,
-        n_rows: int,
+        n_rows: float,
     ) -> None:
         required = np.flatnonzero(space.required_matrix[:, child])
         allowed = np.flatnonzero(space.allowed[:, child])
@@ -373,7 +373,8 @@ class _Lattice:
             )
         self._thorough = thorough
         self.required = tuple(required.tolist())
-        self._usual = max(2, n_rows.bit_length() - 2)  # with so many parents a table may have no more entries than rows
+        # With so many parents, a table may have no more entries than there are rows.
+        self._usual = max(2, round(n_rows).bit_length() - 2)
         is_required = np.isin(self.candidates, required)
         self._base = _as_mask(np.flatnonzero(is_required))
         self._free = np.flatnonzero(~is_required).astype(np.uint64)
