@@ -31,6 +31,7 @@ from bntk.errors import ColumnWarning, DataError, UnseenStateWarning, did_you_me
 
 MOST_FLOATS = 256  # distinct floats; beyond that, a column is a measurement, not a category
 MOST_STATES = 65_535  # distinct values of anything else; beyond that, it is an identifier
+_INDEX = re.compile(r"__index_level_\d+__")  # what pandas calls an index without a name in a file
 
 
 @dataclass(frozen=True)
@@ -282,6 +283,11 @@ def lacking_columns(lacking: Sequence[str], names: Sequence[str]) -> DataError:
     s = "" if len(lacking) == 1 else "s"
     hint = did_you_mean(lacking[0], names)
     return DataError(f"the data has no column{s} {format_states(lacking)[1:-1]}{hint}; it has {format_states(names)}")
+
+
+def without_index(names: Iterable[str]) -> list[str]:
+    """The names of the columns of a Parquet file, without an index of pandas that has no name of its own."""
+    return [name for name in names if not _INDEX.fullmatch(name)]
 
 
 def check_column_names(names: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bntk import _checking
 from bntk._memory import says_what_to_do
-from bntk.data.coding import CodedColumn
+from bntk.data.coding import CodedColumn, without_index
 from bntk.data.csv_files import Request, read_csv
 from bntk.data.label_types import Kind
 from bntk.data.table import Table, Unseen
@@ -50,7 +50,8 @@ def read_table(
     path : path
         The file. Its suffix determines the format: ``.csv``, ``.tsv``, ``.txt`` (delimited text with a header line),
         ``.arff``, ``.parquet`` or ``.pq``. Text may be gzipped, as in ``.csv.gz``. A first column without a name that
-        numbers the rows, as pandas and R write it, is left out, with a warning.
+        numbers the rows, as pandas and R write it, is left out, with a warning; the index without a name that pandas
+        writes to Parquet is no column either.
     format : {"csv", "arff", "parquet"}, optional
         The format, whatever the suffix.
     sep : str, optional
@@ -171,7 +172,7 @@ def _read_parquet(request: Request) -> Iterable[CodedColumn]:
         schema = parquet.read_schema(request.path)
         # Text comes as codes and labels from the file itself; only categorical columns declare their states.
         texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
-        wanted = request.choose(schema.names)
+        wanted = request.choose(schema.names if request.wanted else without_index(schema.names))
         with parquet.ParquetFile(request.path, read_dictionary=texts) as file:
             n_rows, unpacking = file.metadata.num_rows, Unpacking(request.path, request.max_unpacked)
             unpacking.check(n_rows * len(wanted) * _BYTES_A_CELL, f"{n_rows:,} rows of {len(wanted):,} columns have")

@@ -201,6 +201,16 @@ def test_hidden_files_are_left_out_and_folders_below_are_read(tmp_path):
     assert len(bntk.scan(tmp_path)) == len(frame)
 
 
+def test_an_index_without_a_name_is_no_column(tmp_path):
+    from pyarrow import dataset
+
+    frame = messy()[["few", "kind"]]
+    frame.iloc[:300].to_parquet(tmp_path / "a.parquet", index=False)
+    frame.iloc[300:].set_index(np.arange(400)[::-1] ** 2).to_parquet(tmp_path / "b.parquet")
+    for source in (tmp_path, [tmp_path / "b.parquet", tmp_path / "a.parquet"], dataset.dataset(tmp_path / "b.parquet")):
+        assert bntk.scan(source).names == bntk.scan(source).counter().names == ("few", "kind")
+
+
 def test_len_and_repr(tmp_path):
     frame = messy()
     frame.to_parquet(tmp_path / "rows.parquet")

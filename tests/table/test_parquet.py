@@ -31,6 +31,14 @@ def test_a_file_gives_the_table_of_its_frame(path):
     assert read_table(path) == Table.from_frame(FRAME)
 
 
+def test_an_index_without_a_name_is_no_column(tmp_path):
+    FRAME.set_index(pd.Index([7, 3, 9, 4])).to_parquet(tmp_path / "x.parquet")
+    assert read_table(tmp_path / "x.parquet") == Table.from_frame(FRAME)
+    assert read_table(tmp_path / "x.parquet", columns=["__index_level_0__"]).names == ("__index_level_0__",)
+    FRAME.set_index(pd.Index([7, 3, 9, 4], name="key")).to_parquet(tmp_path / "x.parquet")
+    assert read_table(tmp_path / "x.parquet").names == ("text", "size", "n", "flag", "key")
+
+
 def test_columns_can_be_chosen(path):
     assert read_table(path, columns=["n", "text"]).names == ("n", "text")
     assert read_table(path, variables=[Variable("n", ["1", "2", "3"])]).codes.tolist() == [[2, 0, 1, 2]]

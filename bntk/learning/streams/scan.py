@@ -176,8 +176,8 @@ def scan(
     ----------
     source : path, pattern, list of paths, pyarrow dataset, DuckDB relation, polars LazyFrame, Dask frame or callable
         A Parquet or CSV file; a folder, with all such files in it and below; a pattern such as ``"rows/*.parquet"``; or
-        several files. A callable gives an iterator of data frames (of pandas, polars or pyarrow), the same ones each
-        time.
+        several files; the index without a name that pandas writes to Parquet is no column. A callable gives an iterator
+        of data frames (of pandas, polars or pyarrow), the same ones each time.
     weights : str, optional
         A column of numbers: how often each row counts.
     variables : iterable of Variable, optional

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bntk.data.coding import check_column_names, lacking_columns
+from bntk.data.coding import check_column_names, lacking_columns, without_index
 from bntk.data.columns import Texts
 from bntk.data.summaries import partition_columns
 from bntk.errors import DataError, ParseError
@@ -112,7 +112,9 @@ class ParquetFiles(Files):
     def __init__(self, paths: Sequence[Path]) -> None:
         super().__init__(paths)
         pa = arrow()
-        self._schema = self._read_schema(self.paths[0])
+        schema = self._read_schema(self.paths[0])
+        kept = {*without_index(schema.names)}
+        self._schema = pa.schema([field for field in schema if field.name in kept])
         self.names = tuple(self._schema.names)
         check_column_names(self.names)
         self._texts = [field.name for field in self._schema if _is_text(pa, field.type)]
@@ -207,7 +209,7 @@ class Dataset(Source):
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
-        self.names = tuple(dataset.schema.names)
+        self.names = tuple(without_index(dataset.schema.names))
         check_column_names(self.names)
 
     def state(self) -> Any:
