@@ -39,7 +39,7 @@ from bntk.classifiers.unlabelled import UnlabelledRows, refuse_parents
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
 from bntk.data.coding import declared_order
-from bntk.data.columns import code_column
+from bntk.data.columns import code_column, named_for_sklearn
 from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import SMOOTH, averaged_ways
 from bntk.data.table import Table, Unseen, code_dtype
@@ -201,7 +201,7 @@ class RowReader(ClassifierMixin, BaseEstimator):
                 raise DataError(f"X has the columns {names}; the classifier was fitted with {self.features_.names}")
             return X
         if _is_frame(X):
-            validate_data(self, X, skip_check_array=True, reset=reset)
+            validate_data(self, named_for_sklearn(X), skip_check_array=True, reset=reset)
             if not len(X):
                 raise ValueError("Found array with 0 sample(s): X has no rows, but a minimum of 1 is required.")
             return X
@@ -1152,7 +1152,9 @@ def _rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(X, Table):
         return X.take(rows)
     if isinstance(X, Mapping):
-        return {name: _safe_indexing(column, rows) for name, column in X.items()}
+        return {name: _rows_of(column, rows) for name, column in X.items()}
+    if type(X).__module__.partition(".")[0] == "pyarrow":  # some versions of scikit-learn do not know it
+        return X.take(rows)
     return _safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), rows)
 
 

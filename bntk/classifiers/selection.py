@@ -18,6 +18,7 @@ from bntk._warnings import warn
 from bntk.classifiers.base import _is_frame, _numbers_where_possible, _rows_of
 from bntk.classifiers.features import ClassColumn, Features
 from bntk.classifiers.parameters import PARAMETERS
+from bntk.data.columns import named_for_sklearn
 from bntk.data.cuts import code_columns, learn_cuts
 from bntk.data.table import Table
 from bntk.data.variable import Variable
@@ -135,7 +136,7 @@ class MarkovBlanketSelector(SelectorMixin, BaseEstimator):
     def _checked(self, X: Any, reset: bool) -> Any:
         """X with its number and names of columns checked; data frames as they are."""
         if _is_frame(X):
-            validate_data(self, X, skip_check_array=True, reset=reset)
+            validate_data(self, named_for_sklearn(X), skip_check_array=True, reset=reset)
             if not len(X):
                 raise ValueError("Found array with 0 sample(s): X has no rows, but a minimum of 1 is required.")
             return X
@@ -171,7 +172,7 @@ class MarkovBlanketSelector(SelectorMixin, BaseEstimator):
             )
         if not _is_frame(X):
             return validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)[:, kept]
-        validate_data(self, X, skip_check_array=True, reset=False)
+        validate_data(self, named_for_sklearn(X), skip_check_array=True, reset=False)
         if hasattr(X, "iloc"):  # names of columns need not be text, and the index stays where no column does
             return X.iloc[:, kept]
         return nw.from_native(X, eager_only=True)[:, kept].to_native()

@@ -32,6 +32,20 @@ class Texts(NamedTuple):
     column: Any
 
 
+def named_for_sklearn(frame: Any) -> Any:
+    """A data frame in which each version of scikit-learn finds the names of the columns.
+
+    Versions differ in the frames of other packages whose names they know: these become one of pandas without rows.
+    """
+    import narwhals as nw
+
+    if nw.dependencies.is_pandas_dataframe(frame):
+        return frame
+    import pandas as pd
+
+    return pd.DataFrame(columns=nw.from_native(frame, eager_only=True).columns)
+
+
 def frame_columns(frame: Any, wanted: Sequence[str] | None = None) -> Iterator[CodedColumn]:
     """The columns of a data frame, coded, in the order of ``wanted`` when given."""
     return _coded(columns_of_frame(frame), wanted)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bntk import _checking
 from bntk.data.coding import reason_left_out
-from bntk.data.columns import code_column, refuse_rows_elsewhere
+from bntk.data.columns import code_column, named_for_sklearn, refuse_rows_elsewhere
 from bntk.data.cuts import MARGINAL, METHODS, MOST_BINS, checked_cuts, code_columns, hartemink_cuts, learn_cuts
 from bntk.data.numbers import assembled, colliding_numbers, variables_of
 from bntk.data.table import Table
@@ -184,7 +184,7 @@ class _Source:
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         self.frame = frame if isinstance(frame, nw.DataFrame) else None
         if self.frame is not None:
-            validate_data(estimator, X, reset=reset, skip_check_array=True)
+            validate_data(estimator, named_for_sklearn(X), reset=reset, skip_check_array=True)
             self.keys: list[Any] = list(self.frame.columns)
         else:
             self.array = validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
