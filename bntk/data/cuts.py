@@ -554,8 +554,11 @@ def _class_codes(classes: Any, n_classes: int | None, n_rows: int) -> tuple[np.n
         import pandas as pd
 
         try:
-            given = np.asarray(classes)
-            codes, labels = pd.factorize(given if isinstance(classes, (list, tuple)) else classes)
+            own = isinstance(classes, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray))
+            given = classes if own else np.asarray(classes)
+            if not given.ndim:
+                raise TypeError
+            codes, labels = pd.factorize(given)
         except (TypeError, ValueError):
             raise _checking.wrong("classes", "labels, one for each row", classes, DataError) from None
         n_classes = len(labels)
