@@ -610,9 +610,12 @@ def _files(folder: Path) -> Iterator[Door]:
         io,
         save={"network": NETWORK, "path": folder / "n.bif"},
         format_of={"path": "n.bif"},
-        to_pgmpy={"network": NETWORK},
     )
     yield from methods("explore", explore, explore={"network": NETWORK, "path": folder / "n.html", "target": "rain"})
+
+
+def _pgmpy(folder: Path) -> Iterator[Door]:
+    yield door("io.to_pgmpy", io.to_pgmpy, None, network=NETWORK)
     yield door("io.from_pgmpy", io.from_pgmpy, None, model=io.to_pgmpy(NETWORK))
 
 
@@ -737,6 +740,7 @@ GROUPS: dict[str, Callable[[Path], Iterator[Door]]] = {
     "datasets": _datasets,
     "evaluation": _evaluation,
     "files": _files,
+    "pgmpy": _pgmpy,
     "plots": _plots,
     "estimators": _estimators,
     "cuts": _cuts,

@@ -66,10 +66,9 @@ def test_every_network_of_the_repository_is_read_and_written(entry):
 
 
 def test_repository_numbers_equal_pgmpy_s():
-    from pgmpy.readwrite import BIFReader
-
+    readwrite = pytest.importorskip("pgmpy.readwrite", reason="pgmpy (the extra [pgmpy]) is not installed")
     text = gzip.decompress(shared("data/networks/insurance.bif.gz").read_bytes()).decode()
-    theirs, ours = BIFReader(string=text).get_model(), bif.parse(text)
+    theirs, ours = readwrite.BIFReader(string=text).get_model(), bif.parse(text)
     for cpd in theirs.get_cpds():
         cpt = ours.cpt(cpd.variable).reorder(cpd.variables[1:])
         np.testing.assert_allclose(np.moveaxis(cpd.values, 0, -1), cpt.values, atol=1e-9)
