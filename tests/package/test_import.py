@@ -80,6 +80,7 @@ print(code, *(name for name in found if name != "bntk" and not name.startswith("
 COMPILED = {"numpy", "numba", "llvmlite", "scipy", "yaml", "charset_normalizer"}
 FRAMES = {"pandas", "dateutil", "six", "pytz", "pyarrow", "cloudpickle", "bottleneck", "numexpr", "psutil"}
 SKLEARN = {"sklearn", "scipy.stats", "joblib", "threadpoolctl", "narwhals", "psutil", "rich", "pygments", "cloudpickle"}
+SKLEARN |= {"typing_extensions"}  # imported by the cloudpickle within joblib 1.3
 LEARNING = COMPILED | FRAMES | SKLEARN | {"tqdm"}
 #: The modules of others that a command may load.
 MAY_LOAD = {
