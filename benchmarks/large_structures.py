@@ -133,7 +133,8 @@ HEAD = """\
 
 `bntk.learn_structure` with its defaults, which is {class}`bntk.search.BOSS` for more than 100 variables without
 missing values. Rows are sampled with `seed=1`. Each case ran once, in a process of its own with compiled kernels. CPU
-seconds are the sum over the threads. Memory is what it takes in addition to the rows. A score above the truth's is better than that of the structure that the rows come from.
+seconds are the sum over the threads. Memory is what it takes in addition to the rows. A score above the truth's is
+better than that of the structure that the rows come from.
 `python -m benchmarks.large_structures` measures it and writes this page.
 """
 

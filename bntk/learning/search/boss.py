@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 # After so many families times rows, a minute or two of work, nothing is shaken any more.
-MOST_WORK = 10**12
+MOST_WORK = 15 * 10**11
 # Variables that a kernel places between two looks at the clock.
 VARIABLES = 256
 # What progress shows: there is no telling when a search will find nothing better any more.
@@ -63,7 +63,7 @@ class BOSS(Search):
         The largest number of parents of a node, if the space allows more.
     patience : int
         The search ends after so many shakes in a row that find nothing better; with very many variables and rows
-        earlier, after 10**12 families times rows.
+        earlier, after 1.5 * 10**12 families times rows.
     max_iter : int, optional
         The largest number of shakes.
     strength : int
