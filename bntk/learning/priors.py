@@ -485,7 +485,7 @@ class ExpertCounts(Prior):
           counts, which make a row per parent configuration; or with a column per variable of the family and one named
           ``count``, which make a row per cell. Rows and columns may be in any order, see :meth:`bntk.CPT.from_frame`;
         - an array with the axes of the variable's table, one per parent in the order of the network's nodes, and one
-          for its states (:attr:`bntk.CPT.values`);
+          for its states (``CPT.values``);
         - one number per state, for every parent configuration; or one number for every cell.
     default : float
         The pseudo-count of each cell of the other tables.
