@@ -10,6 +10,9 @@ from moving.pages import Page, pair_set, same_network, sampled_alike
 
 import bntk
 
+# With numpy 2.5, pyAgrum does what numpy advises against.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
+
 PAGE = Page("from-pyagrum.md")
 NAMES = bntk.datasets.asia().names
 
