@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 MOST_CLASSIFIERS = 100_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairedTest:
     """The result of a test of two classifiers on the same splits or the same data sets.
 
@@ -58,6 +58,20 @@ class PairedTest:
     statistic: float
     p: float
     n: int
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all is the same, NaN included: from Python 3.13 on, dataclasses with NaN would not be equal."""
+        if not isinstance(other, PairedTest):
+            return NotImplemented
+        return self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        numbers = (self.mean, self.standard_error, self.statistic, self.p)
+        return self.name, self.n, *(None if math.isnan(number) else number for number in numbers)
 
     def __repr__(self) -> str:
         error = "" if math.isnan(self.standard_error) else f" +- {self.standard_error:.4f}"

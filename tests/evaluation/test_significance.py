@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -213,3 +214,13 @@ def test_errors_name_what_is_wrong(call, named):
         call()
     with pytest.raises(ValueError, match="alpha must be a number above 0 and below 1"):
         critical_difference(3, 5, 2.0)
+
+
+def test_results_of_the_same_numbers_are_equal_also_where_a_number_is_undefined():
+    first, second = [0.82, 0.75, 0.91, 0.84], [0.80, 0.70, 0.90, 0.86]
+    one, two = (wilcoxon(first, second) for _ in range(2))
+    assert np.isnan(one.standard_error)
+    assert one == replace(two, standard_error=float("nan"))
+    assert hash(one) == hash(replace(two, standard_error=float("nan")))
+    assert one != wilcoxon(second, first)
+    assert one != "Wilcoxon"
