@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from random_networks import random_network
 
 import bntk
-from bntk._threads import using_threads
+from bntk._threads import spans, using_threads
 from bntk.errors import InterruptedWarning, TooLargeError
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import AIC, BIC, K2, SB, BDeu, LogLikelihood
 from bntk.learning.scores.set_values import SetValues
-from bntk.learning.search import parent_sets
+from bntk.learning.search import levels, parent_sets
 from bntk.learning.search.exact import Exact, best_structure
 from bntk.learning.search.levels import Levels
 from bntk.learning.search.parent_sets import ParentSetFinder, find_parent_sets
@@ -32,10 +32,14 @@ def evaluator_of(score, n=6, seed=0, rows=200):
     return score.evaluator(TableCounter(random_network(seed, n, max_states=4).sample(rows, seed=seed)))
 
 
-def found(evaluator, space, shared, **options):
+def found(evaluator, space, shared, at_once=False, **options):
     """The parent sets of each child with their scores, and the highest score within each set of other nodes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parent_sets, "_SHARED_FROM", -1 if shared else math.inf)
+        patch.setattr(levels, "_SLOWER", math.inf if at_once else 0)
+        patch.setattr(levels, "_SMALL", 1)
+        patch.setattr(levels, "_FEW", 0)
+        patch.setattr(levels, "_FOUND", 3)  # what is found is put away often
         sets = find_parent_sets(evaluator, space, **options)
     assert all(one.complete for one in sets)
     best = {}
@@ -64,15 +68,18 @@ SPACES = {
 def test_best_parents_are_those_of_each_child_by_itself(score, name):
     for seed in range(3):
         evaluator = evaluator_of(score, 6, seed, rows=(20, 200, 3000)[seed])
-        both, alone = found(evaluator, SPACES[name], True), found(evaluator, SPACES[name], False)
-        assert both.keys() == alone.keys()
-        assert list(both.values()) == pytest.approx(list(alone.values()), abs=1e-7)
+        alone = found(evaluator, SPACES[name], False)
+        for at_once in (False, True):
+            both = found(evaluator, SPACES[name], True, at_once)
+            assert both.keys() == alone.keys()
+            assert list(both.values()) == pytest.approx(list(alone.values()), abs=1e-7)
 
 
-def test_tables_beyond_the_limit_are_left_out_by_both():
+@pytest.mark.parametrize("at_once", [False, True])
+def test_tables_beyond_the_limit_are_left_out_by_both(at_once):
     evaluator = evaluator_of(BDeu(1), 6, 3, rows=1000)
     evaluator.limit_tables(20)
-    both, alone = found(evaluator, Space(NAMES), True), found(evaluator, Space(NAMES), False)
+    both, alone = found(evaluator, Space(NAMES), True, at_once), found(evaluator, Space(NAMES), False)
     assert list(both.values()) == pytest.approx(list(alone.values()), abs=1e-7)
 
 
@@ -90,25 +97,36 @@ def test_structures_of_many_variables_are_those_of_each_child_by_itself(score, m
 @settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    cards=st.lists(st.integers(1, 4), min_size=2, max_size=5),
+    cards=st.lists(st.integers(1, 4), min_size=1, max_size=11),
     n_rows=st.integers(1, 300),
     ess=st.sampled_from([0.01, 0.5, 1.0, 10.0, 100.0]),
+    n_spans=st.integers(1, 5),
 )
-def test_no_set_that_grows_by_lower_variables_passes_its_bound(seed, cards, n_rows, ess):
+def test_all_sets_at_once_are_the_sets_one_by_one(seed, cards, n_rows, ess, n_spans):
     evaluator = BDeu(ess).evaluator(TableCounter(make_table(seed, cards, n_rows, 0.0, skew=0.7)))
     values = SetValues(evaluator)
-    n = len(cards)
-    for child in range(n):
-        others = [v for v in range(n) if v != child]
-        for size in range(n):
-            for parents in combinations(others, size):
-                below = min(parents, default=n)
-                mask = np.array([sum(1 << v for v in parents)], np.uint64)
-                (bound,) = values.reaches(mask, np.array([child]), np.array([below]))
-                free = [v for v in others if v < below]
-                for more in (m for k in range(1, len(free) + 1) for m in combinations(free, k)):
-                    nodes = [int(values.order[v]) for v in (*parents, *more)]
-                    assert evaluator.local(int(values.order[child]), nodes) <= bound
+    every = np.arange(1 << len(cards), dtype=np.uint64)
+    most_entries = float(np.random.default_rng(seed).choice([np.inf, 12, 100]))
+    all_values = values.counting_all(most_entries)
+    for span in spans(len(every), n_spans):
+        all_values.count(*span)
+    sizes = np.bitwise_count(every)
+    for size in range(len(cards) + 1):
+        some = every[sizes == size]
+        one_by_one = values.of(some).values if size else values.of_none().values
+        entries = [math.prod(int(c) for v, c in enumerate(values.cards) if int(s) >> v & 1) for s in some]
+        expected = np.where(np.array(entries) <= most_entries, one_by_one, -np.inf)
+        np.testing.assert_allclose(all_values.values[some.astype(int)], expected, rtol=1e-12, atol=1e-9)
+
+
+def test_states_beyond_a_byte_are_told_apart():
+    rng = np.random.default_rng(0)
+    columns = {"many": rng.integers(300, size=2000), "a": rng.integers(2, size=2000), "b": rng.integers(600, size=2000)}
+    values = SetValues(BDeu(5).evaluator(TableCounter(bntk.Table.from_columns(columns))))
+    all_values = values.counting_all()
+    all_values.count(0, 8)
+    for mask in range(1, 8):
+        assert all_values.values[mask] == pytest.approx(values.of(np.array([mask], np.uint64)).values[0], rel=1e-12)
 
 
 @pytest.mark.parametrize("score", [BIC(), BDeu(3)], ids=repr)
@@ -175,6 +193,7 @@ def test_stopped_early_it_tells_how_far_the_best_can_be(score, n_looks, monkeypa
     table = random_network(6, 14, max_states=3).sample(500, seed=6)
     best = learn_structure(table, score, search=Exact()).score
     looks = iter(range(n_looks))
+    monkeypatch.setattr(levels, "_FEW", 10)  # small sets are gone through by size first
 
     def look(self):
         if next(looks, None) is None:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
+from bntk.learning.scores import lattice_kernels as lattice
 from bntk.learning.scores.decomposable import AIC, BIC, BDeu, KernelScore, LogLikelihood
-from bntk.learning.scores.set_kernels import reaches, sum_over_cells
+from bntk.learning.scores.set_kernels import sum_over_cells
 
 if TYPE_CHECKING:
     from bntk.learning.counts import TableCounter
@@ -25,8 +26,6 @@ Floats = NDArray[np.float64]
 
 #: The scores that are known to be such differences.
 SCORES = (LogLikelihood, AIC, BIC, BDeu)
-# Joint states of variables are kept in no more than so many numbers (256 MB).
-_MOST_JOINED = 1 << 26
 # Log gamma of counts below this number is looked up. Sets that one thread takes at a time.
 _LISTED = 256
 _PIECE = 2000
@@ -49,8 +48,8 @@ class SetValues:
     Attributes
     ----------
     order : ndarray of int
-        The least informative variable first, by the sum of its mutual information with all others: bounds that speak
-        of the lower variables are tighter so.
+        The variable with the least entropy first: rows are sorted by the higher ones first, and the lower ones split
+        few cells of these.
     penalty, alpha : float
         The penalty of one parameter; the equivalent sample size, 0 for likelihoods.
     """
@@ -68,10 +67,14 @@ class SetValues:
         whole = np.arange(self.n_rows + 1, dtype=float)
         self._n_log_n = whole * np.log(np.maximum(whole, 1))
         self.order = np.arange(rows.shape[1])
-        self._take(distinct, np.array(counter.cards, np.int64))
-        self.order = np.argsort(self._information(), kind="stable")
-        self._take(distinct[:, self.order], self.cards[self.order])
-        self._join_runs()
+        self.cards = np.array(counter.cards, np.int64)
+        self._codes = np.ascontiguousarray(distinct.T.astype(np.int32))
+        singles = self.of(np.array([1 << x for x in range(rows.shape[1])], np.uint64)).likelihoods
+        self.order = np.argsort(-singles, kind="stable")
+        self.cards = self.cards[self.order]
+        ordered = self._codes[self.order]
+        by_first = np.lexsort(ordered[::-1])
+        self._codes, self._weights = np.ascontiguousarray(ordered[:, by_first]), self._weights[by_first]
 
     @staticmethod
     def serves(evaluator: FamilyEvaluator) -> bool:
@@ -83,98 +86,36 @@ class SetValues:
             return False
         return not counter.weighted and counter.n_rows > 0 and bool(counter.complete_columns().all())
 
-    def _take(self, distinct: NDArray[np.integer], cards: NDArray[np.int64]) -> None:
-        self._codes, self.cards = np.ascontiguousarray(distinct.T.astype(np.int32)), cards
-        self._columns, self._column_cards = self._codes, cards
-
-    def _information(self) -> Floats:
-        n = len(self.cards)
-        singles = self.of(np.array([1 << x for x in range(n)], np.uint64)).likelihoods
-        low, high = np.tril_indices(n, -1)
-        pairs = self.of((np.uint64(1) << low.astype(np.uint64)) | (np.uint64(1) << high.astype(np.uint64))).likelihoods
-        gains = pairs - singles[low] - singles[high] + self._n_log_n[-1]
-        return np.asarray(np.bincount(low, gains, n) + np.bincount(high, gains, n), np.float64)
-
-    def _join_runs(self) -> None:
-        """Columns for the joint states of the variables 0..b, and of these without one of them; a = n is none."""
-        n, n_rows = self._codes.shape
-        columns, cards = [*self._codes], [*self.cards.tolist()]
-        self._run_at = np.full((n, n + 1), -1)
-        for b in range(n):
-            if n_rows * (len(columns) + b + 1) > _MOST_JOINED:
-                break
-            for left_out in (*range(b), n):
-                if left_out == n:
-                    before, last = (np.zeros(n_rows, np.int32) if b == 0 else columns[self._run_at[b - 1, n]]), b
-                elif left_out == b - 1:
-                    before, last = (np.zeros(n_rows, np.int32) if b == 1 else columns[self._run_at[b - 2, n]]), b
-                else:
-                    before, last = columns[self._run_at[b - 1, left_out]], b
-                joint = before.astype(np.int64) * self.cards[last] + self._codes[last]
-                states, joined = np.unique(joint, return_inverse=True)
-                self._run_at[b, left_out] = len(columns)
-                columns.append(joined.astype(np.int32))
-                cards.append(len(states))
-        self._columns, self._column_cards = np.array(columns), np.array(cards, np.int64)
-        self._narrowest = np.ones((n + 1, n))
-        for b in range(1, n + 1):
-            for x in range(n):
-                self._narrowest[b, x] = min((self.cards[v] for v in range(b) if v != x), default=1)
-
     # ---------------------------------------------------------------- sums
 
     def of(self, masks: Masks) -> Sums:
         """The sums for sets of one size, which is not 0; best ascending."""
-        low = masks & (~masks + np.uint64(1))
-        return self._sums(masks ^ low, np.log2(low.astype(float)).astype(np.int64), masks)
+        sums = Sums(*(np.empty(len(masks)) for _ in range(3)))
+        alphas, group, log_gammas = self._gammas(masks)
+
+        def work(span: tuple[int, int]) -> None:
+            part = slice(*span)
+            sum_over_cells(
+                self._codes, self._weights, self.cards, masks[part], self._n_log_n, alphas, group[part], log_gammas,
+                *(one[part] for one in sums),
+            )  # fmt: skip
+
+        run_parallel(work, spans(len(masks), max(n_threads(), len(masks) // _PIECE)))
+        return sums if self.alpha else Sums(sums.likelihoods, sums.likelihoods, sums.cells)
 
     def of_none(self) -> Sums:
         """The sums for the empty set: one cell with all rows."""
         value = math.lgamma(self.n_rows + self.alpha) - math.lgamma(self.alpha) if self.alpha else self._n_log_n[-1]
         return Sums(self._n_log_n[-1:], np.array([value]), np.ones(1))
 
-    def reaches(self, masks: Masks, children: NDArray[np.int64], below: NDArray[np.int64]) -> Floats:
-        """What each child can score with the parents of a set and at least one variable below a bit, for BDeu.
+    def counting_all(self, most_entries: float = math.inf) -> AllValues:
+        """What counts all sets, for BDeu; those whose tables have more entries than that are worth -inf."""
+        return AllValues(self, self._codes, self._weights, most_entries)
 
-        Neighbours should have the same set. Infinite where the joint states of these variables are not kept.
-        """
-        left_out = np.where(children < below, children, len(self.cards))
-        tops = below - 1 - (children == below - 1)
-        result = np.empty(len(masks))
-        narrowest = self._narrowest[below, children]
-        last = self._run_at[np.maximum(tops, 0), np.where(left_out > tops, len(self.cards), left_out)]
-
-        def work(span: tuple[int, int]) -> None:
-            part = slice(*span)
-            reaches(
-                self._codes, self._weights, self.cards, self._columns, self._column_cards, masks[part],
-                children[part], last[part], self._n_log_n, self.alpha, narrowest[part], result[part],
-            )  # fmt: skip
-
-        run_parallel(work, spans(len(masks), max(n_threads(), len(masks) // _PIECE)))
-        result[last < 0] = np.inf
-        result[tops < 0] = -np.inf  # nothing may join
-        return result
-
-    def _sums(self, masks: Masks, last: NDArray[np.int64], scored: Masks | None) -> Sums:
-        sums = Sums(*(np.empty(len(masks)) for _ in range(3)))
-        alphas, group, log_gammas = self._gammas(scored)
-
-        def work(span: tuple[int, int]) -> None:
-            part = slice(*span)
-            sum_over_cells(
-                self._codes, self._weights, self.cards, self._columns, self._column_cards, masks[part], last[part],
-                self._n_log_n, alphas, group[part], log_gammas, *(one[part] for one in sums),
-            )  # fmt: skip
-
-        run_parallel(work, spans(len(masks), max(n_threads(), len(masks) // _PIECE)))
-        return sums if scored is not None and self.alpha else Sums(sums.likelihoods, sums.likelihoods, sums.cells)
-
-    def _gammas(self, masks: Masks | None) -> tuple[Floats, NDArray[np.int64], Floats]:
+    def _gammas(self, masks: Masks) -> tuple[Floats, NDArray[np.int64], Floats]:
         """The pseudo-counts of a cell in each of the sets, as groups of equal ones, and their lists of log gammas."""
-        if masks is None or not self.alpha:
-            n_sets = 0 if masks is None else len(masks)
-            return np.empty(0), np.zeros(n_sets, np.int64), np.zeros((1, _LISTED))
+        if not self.alpha:
+            return np.empty(0), np.zeros(len(masks), np.int64), np.zeros((1, _LISTED))
         from scipy.special import gammaln
 
         entries = np.ones(len(masks))
@@ -184,3 +125,43 @@ class SetValues:
         alphas = self.alpha / sizes
         listed = gammaln(np.arange(_LISTED) + alphas[:, None]) - gammaln(alphas)[:, None]
         return alphas, group.astype(np.int64), listed
+
+
+class AllValues:
+    """The function g of BDeu for all sets of variables; they are counted span by span.
+
+    Attributes
+    ----------
+    values : ndarray of float
+        Of each set, at the place that is its bit mask.
+    """
+
+    def __init__(
+        self, sets: SetValues, codes: NDArray[np.int32], weights: NDArray[np.int64], most_entries: float
+    ) -> None:
+        n, n_rows = codes.shape
+        self._sets, self._codes, self._weights, self._most_entries = sets, codes, weights, most_entries
+        self._runs, joint = np.zeros((n, n_rows), np.int32), np.zeros(n_rows, np.int64)
+        for v in range(1, n):  # rows are in the order of these
+            joint = joint * sets.cards[v - 1] + codes[v - 1]
+            joint = np.cumsum(np.diff(joint, prepend=joint[:1]) != 0)
+            self._runs[v] = joint
+        few = np.minimum.accumulate(sets.cards <= lattice.MOST_STATES)
+        self._n_paired = int(few[: lattice.MOST_PAIRED].sum())
+        self._words = np.zeros(n_rows, np.uint64)
+        for v in range(self._n_paired):
+            self._words |= codes[v].astype(np.uint64) << np.uint64(8 * v)
+        self._terms, self.values = lattice.terms_of_cells(sets.n_rows), np.empty(1 << n)
+
+    def count(self, start: int, stop: int) -> None:
+        """Count the sets from one number to another."""
+        lattice.sum_over_all(
+            start, stop, self._codes, self._runs, self._words, self._n_paired, self._weights, self._sets.cards,
+            self._terms, self._sets.alpha, self._most_entries, self.values,
+        )  # fmt: skip
+        lacking = start + np.flatnonzero(np.isnan(self.values[start:stop]))  # too few cells for a series
+        sizes = np.bitwise_count(lacking)
+        for size in np.unique(sizes).tolist():
+            some = lacking[sizes == size]
+            sums = self._sets.of(some.astype(np.uint64)) if size else self._sets.of_none()
+            self.values[some] = sums.values

@@ -76,21 +76,18 @@ def _count_bits(mask):
 
 @njit(cache=True, nogil=True)
 def propose(
-    start, stop, size, binomials, cards, takes, needs, required, limits, most_entries, open_below, alive_below,
-    tried, visits, need,
+    start, stop, size, binomials, cards, takes, needs, required, limits, most_entries, open_below, tried, need,
 ):  # fmt: skip
     """Which children may have the rest of each set as parents, as far as their open subsets tell.
 
-    ``takes[y]`` and ``needs[y]`` are the children that may and must have y as a parent. Those whose set less its lowest
-    parent (that is not required) is alive get a bit in ``visits``, and the places of their sets of parents are marked
-    in ``need``. Returns how many children were tried, and how many are to be visited.
+    ``takes[y]`` and ``needs[y]`` are the children that may and must have y as a parent. The places of the sets of
+    parents are marked in ``need``. Returns how many children were tried.
     """
     elements, places = np.empty(size, np.int64), np.empty(size, np.int64)
     _elements(start, size, binomials, elements)
-    n_tried, n_visits = 0, 0
+    n_tried = 0
     for place in range(start, stop):
         _places_without(elements, size, binomials, places)
-        visited = np.uint32(0)
         children, entries, whole = np.uint32(0xFFFFFFFF), 1.0, np.uint32(0)
         for i in range(size):
             y = elements[i]
@@ -110,29 +107,23 @@ def propose(
                     children ^= bit
                     continue
                 n_tried += 1
-                lowest = 0
-                while lowest < size and (lowest == i or required[x] & (_ONE << np.uint32(elements[lowest]))):
-                    lowest += 1
-                if lowest == size or alive_below[places[lowest]] & bit:
-                    visited |= bit
-                    n_visits += 1
-                    need[places[i]] = True
-        tried[place], visits[place] = children, visited
+                need[places[i]] = True
+        tried[place] = children
         if place + 1 < stop:
             _next(elements, size)
-    return n_tried, n_visits
+    return n_tried
 
 
 @njit(cache=True, nogil=True)
 def close(
     start, stop, size, binomials, cards, required, penalty, alpha, ceilings, ceilings_without,
     tried_below, first_below, best_below, likelihoods_below, cells_below, likelihoods_two_below,
-    tried, visits, first, open_now, best,
+    tried, first, open_now, best,
 ):  # fmt: skip
     """Close the parent sets that neither they nor any larger ones can be better than their subsets.
 
     The bounds are told in :mod:`.levels`. ``best`` gets the best score among the proper subsets; returns how many sets
-    that are to be visited are left.
+    are left.
     """
     elements, places = np.empty(size, np.int64), np.empty(size, np.int64)
     _elements(start, size, binomials, elements)
@@ -179,7 +170,7 @@ def close(
                 slot += 1
                 if useless or reach <= below:
                     open_now[place] ^= bit
-                elif visits[place] & bit:
+                else:
                     n_left += 1
         if place + 1 < stop:
             _next(elements, size)
@@ -188,15 +179,15 @@ def close(
 
 @njit(cache=True, nogil=True)
 def absorb(
-    start, stop, size, binomials, cards, required, penalty, alpha, tried, visits, first, open_now, best, values,
-    values_below, children, masks,
+    start, stop, size, binomials, cards, required, penalty, alpha, tried, first, open_now, best, values, values_below,
+    children, masks,
 ):  # fmt: skip
     """Score the parent sets that are open; write down those that are better than their subsets, return how many."""
     elements, places = np.empty(size, np.int64), np.empty(size, np.int64)
     _elements(start, size, binomials, elements)
     n_kept = 0
     for place in range(start, stop):
-        if open_now[place] & visits[place]:
+        if open_now[place]:
             _places_without(elements, size, binomials, places)
             entries, whole = 1.0, np.uint32(0)
             for i in range(size):
@@ -208,7 +199,7 @@ def absorb(
                 bit = _ONE << np.uint32(x)
                 if not tried[place] & bit:
                     continue
-                if open_now[place] & visits[place] & bit:
+                if open_now[place] & bit:
                     score = values[place] - values_below[places[i]]
                     if alpha == 0:
                         score -= penalty * (cards[x] - 1) * entries / cards[x]
@@ -221,50 +212,6 @@ def absorb(
         if place + 1 < stop:
             _next(elements, size)
     return n_kept
-
-
-@njit(cache=True, nogil=True)
-def list_visited(start, stop, size, binomials, required, tried, first, open_now, visits, sets, children, below, slots):
-    """Write down the parent sets that were visited, with the lowest parent that is not required; returns how many."""
-    elements = np.empty(size, np.int64)
-    _elements(start, size, binomials, elements)
-    n_found = 0
-    for place in range(start, stop):
-        chosen = open_now[place] & visits[place]
-        if chosen:
-            whole = np.uint32(0)
-            for i in range(size):
-                whole |= _ONE << np.uint32(elements[i])
-            slot = first[place]
-            for i in range(size):
-                x = elements[i]
-                bit = _ONE << np.uint32(x)
-                if chosen & bit:
-                    free = (whole ^ bit) & ~required[x]
-                    lowest = required.size
-                    for j in range(size - 1, -1, -1):
-                        if free & (_ONE << np.uint32(elements[j])):
-                            lowest = elements[j]
-                    sets[n_found], children[n_found], below[n_found], slots[n_found] = whole ^ bit, x, lowest, slot
-                    n_found += 1
-                slot += (tried[place] & bit) != 0
-        if place + 1 < stop:
-            _next(elements, size)
-    return n_found
-
-
-@njit(cache=True, nogil=True)
-def bring_to_life(sets, children, chosen, binomials, alive):
-    """Mark the parent sets that are chosen in the words of their level."""
-    for k in range(sets.size):
-        if chosen[k]:
-            whole = sets[k] | (np.uint64(1) << np.uint64(children[k]))
-            place, i = 0, 1
-            for v in range(binomials.shape[0] - 2):
-                if (whole >> np.uint64(v)) & np.uint64(1):
-                    place += binomials[v, i]
-                    i += 1
-            alive[place] |= _ONE << np.uint32(children[k])
 
 
 @njit(cache=True, nogil=True)

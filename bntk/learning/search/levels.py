@@ -19,12 +19,9 @@ f(0, b) = 1/b. For a <= 1/4 that is at least 1: f(m, b) falls towards e in m for
 from 1/2; and f(0, a) >= 4 >= f(m, r a). So R never falls as rows are added, and is at least r: the score of T is at
 most LL(x | T) - log(r) times the configurations of S that have rows.
 
-That alone closes little. A second bound excludes T by the S that it grows from: sets grow by variables below their
-lowest one only, most have few of these, and so LL(x | S and all below) is much less than U(x). The configurations of S
-and all below are the finest that T can have; those of T are unions of them. So each configuration of S costs at least
-the largest R of the finest ones in it, at the largest pseudo-count that T can have (R falls as a grows, in
-configurations with several states, while a r (1 + log N) <= 1). Where all of these have one state, x may be told by
-T, at r for each state that was seen, or not, and some configuration has at least the R of two rows of two states.
+That closes little. So for BDeu only small sets are gone through by size; then all sets are counted at once, which takes
+about a microsecond each (:mod:`bntk.learning.scores.lattice_kernels`), and those that are better than their subsets are
+found child by child.
 
 References
 ----------
@@ -39,15 +36,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk._threads import run_parallel, spans
+from bntk._threads import n_threads, run_parallel, spans, stop_if_over
 from bntk.errors import TooLargeError
+from bntk.learning.scores import lattice_kernels as lattice
 from bntk.learning.scores.set_values import SetValues
 from bntk.learning.search import level_kernels as kernels
 
@@ -58,13 +56,20 @@ if TYPE_CHECKING:
 Masks = NDArray[np.uint32]
 Floats = NDArray[np.float64]
 
-#: Variables that there may be: the bits of a mask.
-MAX_VARIABLES = 32
+#: Variables that there may be: the bits of a mask. Parent sets that are scored before it gives up.
+MAX_VARIABLES, MAX_SETS = 32, 200_000_000
 _EVERY = 0xFFFFFFFF
 # Sets that one thread takes at a time, and that are counted between two looks at the clock.
 _PIECE, _COUNTED = 1 << 15, 1 << 16
 # What is kept of each set of a size, and of each child in it.
-_BYTES_A_SET, _BYTES_A_FAMILY = 48, 12
+_BYTES_A_SET, _BYTES_A_FAMILY = 40, 12
+# Sets are counted at once where that takes less time: a set and its children take so many times longer by size. What is
+# found by size before that, where there are more than so many variables, is for a search that is stopped before the end.
+_SLOWER, _SMALL, _FEW = 8, 4, 16
+# Parts of the work between which progress is shown.
+_PARTS = 64
+# Parent sets that one kernel looks at, and those that it can find before they are put away.
+_LOOKED_AT, _FOUND = 1 << 22, 1 << 16
 
 R = TypeVar("R")
 
@@ -79,7 +84,6 @@ class _Level:
 
     tried: Masks
     open: Masks
-    alive: Masks
     first: NDArray[np.int64]
     best: Floats
     likelihoods: Floats
@@ -98,17 +102,31 @@ class Levels:
         Of at most 32 nodes; without limits on parents of some kind only.
     limits : ndarray of int
         The largest number of parents of each node.
-    max_sets : int
-        Refuse to score more parent sets than this.
+    max_sets : int, optional
+        Refuse to score more parent sets than this; by default 200 million, or all where they are counted at once.
     max_memory : float
         Refuse to use more gigabytes.
+
+    Attributes
+    ----------
+    n_scored : int
+        How many parent sets have been scored.
+    complete : bool
+        Whether all have been found that are better than their subsets.
+    n_sets : int or None
+        How many there are in all, where that is known.
     """
 
     def __init__(
-        self, evaluator: FamilyEvaluator, space: Space, limits: NDArray[np.int64], max_sets: int, max_memory: float
+        self,
+        evaluator: FamilyEvaluator,
+        space: Space,
+        limits: NDArray[np.int64],
+        max_sets: int | None = None,
+        max_memory: float = np.inf,
     ) -> None:
         self._sets = sets = SetValues(evaluator)
-        self._max_sets, self._max_memory = max_sets, max_memory
+        self._max_sets, self._max_memory = MAX_SETS if max_sets is None else max_sets, max_memory
         n, order = len(space.nodes), sets.order
         self._n, self._limits, self._most_entries = n, limits[order], float(evaluator.most_entries)
         self._binomials = np.array([[math.comb(i, j) for j in range(n + 2)] for i in range(n + 2)], np.int64)
@@ -122,12 +140,18 @@ class Levels:
         self.n_scored, self.complete = 0, False
         none, empty = sets.of_none(), np.array([_EVERY], np.uint32)
         start = _Level(
-            np.zeros(1, np.uint32), empty, empty, np.zeros(1, np.int64), np.array([-np.inf]), none.likelihoods.copy(),
+            np.zeros(1, np.uint32), empty, np.zeros(1, np.int64), np.array([-np.inf]), none.likelihoods.copy(),
             none.values.copy(), none.cells.copy(),
         )  # fmt: skip
         self._below, self._two_below = start, np.full(1, np.nan)
         self._size = 0
         self._deadline: float | None = None
+        self._free = (allowed.T * bits).sum(axis=1, dtype=np.int64) & ~self._required.astype(np.int64)
+        self.n_sets: int | None = None
+        self._at_once: Iterator[None] | None = None
+        if self._is_faster_at_once(max_sets):
+            self._require_at_once(1)
+            self._at_once = self._count_at_once()
 
     @staticmethod
     def serves(evaluator: FamilyEvaluator, space: Space) -> bool:
@@ -156,12 +180,15 @@ class Levels:
 
     def grow(self, deadline: float | None = None) -> bool:
         """Go through the sets with one more variable; False when there is nothing left, or no time."""
-        self._size += 1
-        if self._size > self._n:
-            self.complete = True
-            return False
         self._deadline = deadline
         try:
+            if self._at_once is not None and self._size == (_SMALL if self._n > _FEW else 0):
+                next(self._at_once, None)
+                return not self.complete
+            self._size += 1
+            if self._size > self._n:
+                self.complete = True
+                return False
             return self._grow()
         except _TimeIsOverError:
             return False
@@ -170,13 +197,12 @@ class Levels:
         sets, below, size = self._sets, self._below, self._size
         n_sets = int(self._binomials[self._n, size])
         self._require(n_sets, 0)
-        tried, visits = np.empty(n_sets, np.uint32), np.empty(n_sets, np.uint32)
-        needed = np.zeros(len(below.open), bool)
+        tried, needed = np.empty(n_sets, np.uint32), np.zeros(len(below.open), bool)
         counts = self._over(n_sets, lambda a, b: kernels.propose(
             a, b, size, self._binomials, sets.cards, self._takes, self._needs, self._required, self._limits,
-            self._most_entries, below.open, below.alive, tried, visits, needed,
+            self._most_entries, below.open, tried, needed,
         ))  # fmt: skip
-        if sum(n_visits for _, n_visits in counts) == 0:
+        if sum(counts) == 0:
             self.complete = True
             return False
         self._count(below, np.flatnonzero(needed & np.isnan(below.likelihoods)), size - 1)
@@ -184,19 +210,16 @@ class Levels:
         n_tried = kernels.count_bits(tried, first)
         self._require(n_sets, n_tried)
         best = np.empty(n_tried)
-        level = _Level(
-            tried, np.empty_like(tried), np.empty_like(tried), first, best, *(np.full(n_sets, np.nan) for _ in range(3))
-        )
+        level = _Level(tried, np.empty_like(tried), first, best, *(np.full(n_sets, np.nan) for _ in range(3)))
         left = self._over(n_sets, lambda a, b: kernels.close(
             a, b, size, self._binomials, sets.cards, self._required, sets.penalty, sets.alpha, self._ceilings,
             self._ceilings_without, below.tried, below.first, below.best, below.likelihoods, below.cells,
-            self._two_below, tried, visits, first, level.open, best,
+            self._two_below, tried, first, level.open, best,
         ))  # fmt: skip
         self._refuse(self.n_scored + sum(left))
-        self._count(level, np.flatnonzero(level.open & visits), size)
+        self._count(level, np.flatnonzero(level.open), size)
         self.n_scored += sum(left)
-        self._absorb(level, visits, left)
-        self._keep_alive(level, visits, sum(left))
+        self._absorb(level, sum(left))
         self._two_below, self._below = below.likelihoods, level
         return True
 
@@ -239,35 +262,70 @@ class Levels:
                 sums = self._sets.of(kernels.masks_at(part, size, self._binomials))
                 level.likelihoods[part], level.values[part], level.cells[part] = sums
 
-    def _absorb(self, level: _Level, visits: Masks, left: list[int]) -> None:
+    def _absorb(self, level: _Level, n_left: int) -> None:
         sets, below, size = self._sets, self._below, self._size
-        children, masks = np.empty(sum(left), np.int8), np.empty(sum(left), np.uint32)
+        children, masks = np.empty(n_left, np.int8), np.empty(n_left, np.uint32)
         n_kept = kernels.absorb(
             0, len(level.open), size, self._binomials, sets.cards, self._required, sets.penalty, sets.alpha,
-            level.tried, visits, level.first, level.open, level.best, level.values, below.values, children, masks,
+            level.tried, level.first, level.open, level.best, level.values, below.values, children, masks,
         )  # fmt: skip
         self._found.append((children[:n_kept].astype(np.int64), masks[:n_kept].copy()))
 
-    def _keep_alive(self, level: _Level, visits: Masks, n_visits: int) -> None:
-        """Which visited sets may grow by lower variables; of likelihoods all, as counting for it costs more."""
-        if self._sets.alpha == 0:
-            level.alive[:] = level.open & visits
-            return
-        sets, slots, children, below = np.empty(n_visits, np.uint64), *(np.empty(n_visits, np.int64) for _ in range(3))
-        kernels.list_visited(
-            0, len(level.open), self._size, self._binomials, self._required, level.tried, level.first, level.open,
-            visits, sets, children, below, slots,
-        )  # fmt: skip
-        order = np.lexsort((children, sets))
-        sets, children, below = sets[order], children[order], below[order]
-        better = np.empty(n_visits, bool)
-        for begin in range(0, n_visits, _COUNTED):
+    # ---------------------------------------------------------------- all at once
+
+    def _is_faster_at_once(self, max_sets: int | None) -> bool:
+        """Whether to count all sets takes less time than to go through those that are small enough by size."""
+        most = min(int(self._limits.max()) + 1, self._n)
+        by_size = sum(math.comb(self._n, size) for size in range(_SMALL + 1, most + 1))
+        few = max_sets is None or self._n_families <= max_sets
+        return self._sets.alpha > 0 and few and _SLOWER * by_size > 2**self._n
+
+    @property
+    def _n_families(self) -> int:
+        return sum(1 << int(free).bit_count() for free in self._free)
+
+    def _require_at_once(self, n_children: int) -> None:
+        need = self._gigabytes_at_once(n_children)
+        if need > self._max_memory:
+            raise TooLargeError(
+                f"the scores of all sets of {self._n} variables take {need:.2g} GB, more than the limit of "
+                f"{self._max_memory:g} GB; raise max_memory, set max_parents, forbid arcs, leave out variables, or use "
+                "OrderSearch, which looks at the promising ones only"
+            )
+
+    def _gigabytes_at_once(self, n_children: int) -> float:
+        """Memory for the scores of all sets, and for those of the parent sets of some children."""
+        return 8 * ((1 << self._n) + n_children * (1 << max(int(free).bit_count() for free in self._free))) / 1e9
+
+    def _count_at_once(self) -> Iterator[None]:
+        """Count all sets, part by part; then find the parent sets of all children in them."""
+        self.n_sets = self.n_scored + (1 << self._n)
+        step, counted = max(_PIECE, (1 << self._n) // _PARTS), self._sets.counting_all(self._most_entries)
+        for begin in range(0, 1 << self._n, step):
+            self._over(min(step, (1 << self._n) - begin), lambda a, b, begin=begin: counted.count(begin + a, begin + b))  # type: ignore[misc]
+            self.n_scored += min(step, (1 << self._n) - begin)
+            yield
+        n_threads_now = n_threads()
+        while n_threads_now > 1 and self._gigabytes_at_once(n_threads_now) > self._max_memory:
+            n_threads_now -= 1
+        found = run_parallel(lambda child: self._find(child, counted.values), range(self._n), n_threads_now)
+        self._found = [(np.full(len(masks), child), masks) for child, masks in enumerate(found)]
+        self.n_scored, self.complete = self._n_families, True
+
+    def _find(self, child: int, values: Floats) -> Masks:
+        """The parent sets of a child that are better than their subsets."""
+        free, needs = int(self._free[child]), int(self._required[child])
+        n_sets, limit = 1 << free.bit_count(), int(self._limits[child]) - needs.bit_count()
+        best, found, begin = np.empty(n_sets), np.empty(_FOUND, np.int64), 0
+        parts = []
+        while begin < n_sets:
             self._look_at_the_clock()
-            part = slice(begin, begin + _COUNTED)
-            better[part] = self._sets.reaches(sets[part], children[part], below[part]) > level.best[slots[order[part]]]
-        level.alive[:] = 0
-        kernels.bring_to_life(sets, children, better, self._binomials, level.alive)
-        level.open &= np.bitwise_or.reduce(level.alive)  # the others have no sets left to visit
+            stop_if_over()
+            begin, n_found = lattice.find_better(
+                values, child, needs, free, limit, begin, min(begin + _LOOKED_AT, n_sets), best, found
+            )
+            parts.append(found[:n_found].astype(np.uint32))
+        return np.concatenate(parts)
 
     # ---------------------------------------------------------------- results
 

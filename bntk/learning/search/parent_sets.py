@@ -45,8 +45,8 @@ Floats = NDArray[np.float64]
 
 #: Candidate parents that a child may have: the bits of a mask.
 MAX_CANDIDATES = 64
-#: Parent sets that are scored before the search for them gives up; those that share the tables of all children.
-MAX_SETS, MAX_SHARED_SETS = 2_000_000, 200_000_000
+#: Parent sets that are scored before the search for them gives up, where children do not share tables.
+MAX_SETS = 2_000_000
 # Children share tables where there are more parent sets than this; for fewer, no more kernels are compiled.
 _SHARED_FROM = 10_000
 # Families that are scored between two looks at the clock.
@@ -215,8 +215,7 @@ class ParentSetFinder:
             total = sum(lattice.size() for lattice in self._lattices)
             if total > _SHARED_FROM and Levels.serves(evaluator, space):
                 limits = np.array([parent_limit(space, child, max_parents) for child in range(len(space.nodes))])
-                most = MAX_SHARED_SETS if max_sets is None else max_sets
-                self._shared = Levels(evaluator, space, limits, most, max_memory)
+                self._shared = Levels(evaluator, space, limits, max_sets, max_memory)
                 return
         if thorough and np.isinf(evaluator.bound(0, ())):
             self._refuse(sum(lattice.size() for lattice in self._lattices), "would have")
@@ -227,6 +226,7 @@ class ParentSetFinder:
         with progress_bar(progress, desc="parent sets", unit=" sets") as bar:
             if self._shared is not None:
                 while self._shared.grow(deadline):
+                    bar.total = self._shared.n_sets
                     bar.update(self._shared.n_scored - bar.n)
                 self.complete = self._shared.complete
                 return
