@@ -31,6 +31,8 @@ from bntk.cpt import MAX_TABLE_ENTRIES
 from bntk.errors import ArgumentError, DataError, did_you_mean
 from bntk.learning.counts import Counter
 from bntk.learning.independence import kernels
+from bntk.learning.independence.plane_kernels import FEWEST_ROWS
+from bntk.learning.independence.separating import Pairs, Separating, upper_tail
 
 #: A question: positions of x and y, x the smaller, and those of the given variables, ascending.
 Question = tuple[int, int, tuple[int, ...]]
@@ -38,13 +40,12 @@ Question = tuple[int, int, tuple[int, ...]]
 Oracle = Callable[[str, str, tuple[str, ...]], float]
 Floats = NDArray[np.float64]
 
-# Rows for each cell of the table that a test with adjusted degrees of freedom needs, as in R's bnlearn: with fewer it
-# has no power, and its statistic is 0.
-FEWEST_ROWS = 5
 # Tables are counted in batches of about so many entries (32 MB).
 _BATCH_ENTRIES = 1 << 22
 # Dense tables up to this size are always cheaper than finding the configurations that were seen.
 _ALWAYS_DENSE = 1 << 12
+# Statistics that kernels compute from bit planes.
+_BY_PLANES = (kernels.G2, kernels.X2)
 # Tests from which a second thread pays.
 _WORTH_A_THREAD = 64
 
@@ -202,6 +203,7 @@ class IndependenceTester:
 
     def _count(self, questions: list[Question]) -> None:
         """Count, and compute what is not a matter of permutations."""
+        questions = self._by_planes(questions)
         marginal = [question for question in questions if not question[2]]
         if 4 * len(marginal) > len(self.cards) * (len(self.cards) - 1) and sum(self.cards) ** 2 < 2 * _BATCH_ENTRIES:
             self.counter.pairs()  # which are counted faster all at once, and remembered
@@ -216,6 +218,26 @@ class IndependenceTester:
             table = self._seen_strata(x, y, given)
             zero, m = np.zeros(1, dtype=np.int64), table.size // (self.cards[x] * self.cards[y])
             self._finish([(x, y, given)], table, zero, [m])
+
+    def separating(self, pairs: Pairs) -> Separating | None:
+        """The search for what separates some pairs, by planes; None where the rows or the test have to do without."""
+        test = self.test
+        if not isinstance(test, IndependenceTest) or test.form.permuted or test.form.statistic not in _BY_PLANES:
+            return None
+        planes = self.counter.planes
+        return None if planes is None else Separating(planes, pairs, test.form.statistic, test.form.adjusted)
+
+    def _by_planes(self, questions: list[Question]) -> list[Question]:
+        """Answer what planes can; the questions that are left."""
+        quick = self.separating(Pairs.of_sets(*zip(*questions, strict=True))) if questions else None
+        if quick is None:
+            return questions
+        quick.test_once()
+        left = quick.too_large
+        p = upper_tail(quick.statistic, quick.df)
+        answers = zip(questions, quick.statistic.tolist(), quick.df.tolist(), p.tolist(), left.tolist(), strict=True)
+        self._known.update((question, (found, df, p)) for question, found, df, p, skipped in answers if not skipped)
+        return [questions[place] for place in np.flatnonzero(left)]
 
     def _size(self, question: Question) -> int:
         x, y, given = question
@@ -302,11 +324,3 @@ class IndependenceTester:
             return least if done == draws else max(least, reached / done)
 
         return np.array(run_parallel(compute, range(len(batch))))
-
-
-def upper_tail(statistic: Floats, df: Floats) -> Floats:
-    """The probability that a chi-squared variable is at least the statistic; 1 without degrees of freedom."""
-    from scipy.special import gammaincc
-
-    some = np.maximum(df, 1.0)
-    return np.where(df > 0, gammaincc(some / 2, np.maximum(statistic, 0.0) / 2), 1.0)
