@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 
 # Pairs times words of a plane from which a second thread pays.
 _WORTH_A_THREAD = 20_000
+# A test is worth so many times the products of planes that a family is worth: branches of its tree without rows cost
+# nothing, and it needs no plan and no buffer.
+_MORE_PRODUCTS = 2
 # What a word of a plane costs in a test, in steps of a kernel.
 _STEPS_A_WORD = 8
 
@@ -97,9 +100,10 @@ class Separating:
     """
 
     planes: StatePlanes
+    n_rows: int
     pairs: Pairs
     kind: int
-    adjusted: bool
+    fewest: float
 
     def __post_init__(self) -> None:
         n = len(self.pairs)
@@ -108,6 +112,7 @@ class Separating:
         self.progress[:, SIZE] = self.pairs.least - 1
         self.places = np.zeros((n, int(self.pairs.largest.max(initial=0))), dtype=np.int64)
         self.statistic, self.df = np.zeros((2, n))
+        self.planes = self.planes._replace(most=_MORE_PRODUCTS * self.planes.most)
 
     def test_once(self) -> None:
         """Test the one set that each pair has."""
@@ -159,8 +164,8 @@ class Separating:
         def work(span: tuple[int, int]) -> None:
             a = slice(*span)
             plane_kernels.separate_pairs(
-                *self.planes, pairs.xs[a], pairs.ys[a], pairs.pools[a], pairs.lengths[a], pairs.largest[a], alpha,
-                self.kind, self.adjusted, most_tests, progress[a], places[a], statistic[a], df[a],
+                *self.planes, self.n_rows, pairs.xs[a], pairs.ys[a], pairs.pools[a], pairs.lengths[a], pairs.largest[a],
+                alpha, self.kind, self.fewest, most_tests, progress[a], places[a], statistic[a], df[a],
             )  # fmt: skip
 
         threads = 1 if n * self.planes.planes.shape[1] < _WORTH_A_THREAD else n_threads()

@@ -18,7 +18,7 @@ from bntk.errors import CycleError, SpaceError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
 from bntk.learning.independence.separating import Pairs
-from bntk.learning.independence.tests import Answers, IndependenceTest, IndependenceTester, Question, as_test
+from bntk.learning.independence.tests import Answers, IndependenceTest, IndependenceTester, Question, as_test, log_tail
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import Search, SearchResult
 from bntk.learning.search.orienting import Collider, Triple, orient, unshielded_triples, warn_of_conflicts
@@ -135,13 +135,19 @@ class Asking:
 
     def possible(self) -> list[set[int]]:
         """For each variable, those that an arc may join it with."""
-        either = self.space.allowed | self.space.allowed.T
-        return [set(np.flatnonzero(row).tolist()) for row in either]
+        return [self.possible_of(v) for v in range(self.n)]
+
+    def possible_of(self, v: int) -> set[int]:
+        """Those that an arc may join a variable with."""
+        return set(np.flatnonzero(self.space.allowed[v] | self.space.allowed[:, v]).tolist())
 
     def required(self) -> list[set[int]]:
         """For each variable, those that an arc must join it with."""
-        either = self.space.required_matrix | self.space.required_matrix.T
-        return [set(np.flatnonzero(row).tolist()) for row in either]
+        return [self.required_of(v) for v in range(self.n)]
+
+    def required_of(self, v: int) -> set[int]:
+        """Those that an arc must join a variable with."""
+        return set(np.flatnonzero(self.space.required_matrix[v] | self.space.required_matrix[:, v]).tolist())
 
     def most_given(self, size: int) -> int:
         """How many of so many variables may be given at once."""
@@ -255,20 +261,13 @@ def excess(answers: Answers) -> Floats:
 
 
 def strongest(answers: Answers) -> int:
-    """The first of the smallest p-values; of those that are too small for a float, by their logarithm.
-
-    For large s the tail of a chi-squared distribution with d degrees of freedom is about
-    exp(-s / 2) (s / 2)^(d / 2 - 1) / Gamma(d / 2).
-    """
+    """The first of the smallest p-values; of those that are too small for a float, by their logarithm."""
     p = answers.p_value
-    tied = np.flatnonzero(p == p.min())
-    if len(tied) == 1 or p.min() > 0:
-        return int(tied[0])
-    from scipy.special import gammaln
-
-    half = np.maximum(np.nan_to_num(answers.statistic[tied]), 1e-300) / 2
-    shape = np.where(answers.df[tied] > 0, answers.df[tied], 2.0) / 2
-    return int(tied[np.argmin(-half + (shape - 1) * np.log(half) - gammaln(shape))])
+    least = float(p.min())
+    if least > 0:
+        return int(p.argmin())
+    tied = np.flatnonzero(p == least).tolist()
+    return min(tied, key=lambda k: log_tail(float(answers.statistic[k]), float(answers.df[k])))
 
 
 def refuse_for_tests(space: Space, search: str) -> None:
