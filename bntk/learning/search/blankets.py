@@ -265,10 +265,10 @@ def neighbors_within(asking: Asking, blankets: list[set[int]], affinity: Floats)
                 skeleton[y].add(x)
     for (x, y, given), p in zip(apart, asking.tester.p_values(apart).tolist()):
         asking.separate(x, y, given, p)
-    pools = [_ranked(pool, x, y, affinity) for x, y, pool in pairs]
-    largest = np.array([asking.most_given(len(pool)) for pool in pools], dtype=np.int64)
-    xs, ys = ([pair[k] for pair in pairs] for k in range(2))
-    separators = asking.first_separators(Pairs.of_pools(xs, ys, pools, np.zeros_like(largest), largest))
+    ranked = [_ranked(pool, x, y, affinity) for x, y, pool in pairs]
+    largest = np.array([asking.most_given(len(pool)) for pool in ranked], dtype=np.int64)
+    xs, ys = [x for x, _, _ in pairs], [y for _, y, _ in pairs]
+    separators = asking.first_separators(Pairs.of_pools(xs, ys, ranked, np.zeros_like(largest), largest))
     for (x, y, _), found in zip(pairs, separators, strict=True):
         if found is not None and y in skeleton[x]:
             asking.separate(x, y, *found)
