@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk._threads import STEPS_A_PIECE, n_threads, run_parallel, spans
+from bntk._threads import STEPS_A_PIECE, n_threads, pieces_for, run_parallel, spans
 from bntk.learning.counts.state_planes import StatePlanes
 from bntk.learning.independence import plane_kernels
 from bntk.learning.independence.plane_kernels import DONE_WITH, INDEPENDENT, OPEN, POOL, SIZE, STATUS, TESTED, TOO_LARGE
@@ -124,10 +124,9 @@ class Separating:
     def run(self, alpha: float, tell: Callable[[int], Any]) -> Floats:
         """Test set by set, until one has a p-value above alpha; the p-values of these, NaN where there is none."""
         p = np.full(len(self.pairs), np.nan)
-        steps = _STEPS_A_WORD * max(1, self.planes.planes.shape[1])
         while len(left := np.flatnonzero(self.progress[:, STATUS] <= DONE_WITH)):
             before = self.n_tests
-            self._go_on(left, alpha, max(1, STEPS_A_PIECE * _pieces(len(left)) // (steps * len(left))))
+            self._go_on(left, alpha, max(1, STEPS_A_PIECE * _pieces(len(left)) // (self._steps * len(left))))
             tell(self.n_tests - before)
             ended = left[self.progress[left, STATUS] == INDEPENDENT]
             exact = upper_tail(self.statistic[ended], self.df[ended])
@@ -155,6 +154,11 @@ class Separating:
         now = self.progress[pair]
         return tuple(sorted(self.pairs.pools[pair, now[POOL], self.places[pair, : now[SIZE]]].tolist()))
 
+    @property
+    def _steps(self) -> int:
+        """About how many steps of a kernel a test takes."""
+        return _STEPS_A_WORD * max(1, self.planes.planes.shape[1])
+
     def _go_on(self, chosen: Integers, alpha: float, most_tests: int) -> None:
         """Go on with some of the pairs."""
         pairs, n = self.pairs.take(chosen), len(chosen)
@@ -169,7 +173,8 @@ class Separating:
             )  # fmt: skip
 
         threads = 1 if n * self.planes.planes.shape[1] < _WORTH_A_THREAD else n_threads()
-        run_parallel(work, spans(n, 1 if threads == 1 else _pieces(n)), threads)
+        pieces = pieces_for(n * self._steps * most_tests, 1 if threads == 1 else _pieces(n))
+        run_parallel(work, spans(n, pieces), threads)
         self.progress[chosen], self.places[chosen] = progress, places
         self.statistic[chosen], self.df[chosen] = statistic, df
 
