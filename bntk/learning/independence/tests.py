@@ -266,7 +266,8 @@ class IndependenceTester:
 
     def _by_planes(self, questions: list[Question]) -> list[Question]:
         """Answer what planes can; the questions that are left."""
-        if not questions or not _planes_allowance.pays(len(questions) * (50 + self.counter.n_rows / 40)):
+        enough = 4 * self.n_tests >= len(self.cards)  # that the planes of all variables are worth making
+        if not enough or not _planes_allowance.pays(len(questions) * (50 + self.counter.n_rows / 40)):
             return questions
         quick = self.separating(Pairs.of_sets(*zip(*questions, strict=True)))
         if quick is None:
