@@ -617,13 +617,15 @@ class Agreement(NamedTuple):
 class ArcComparison:
     """A learned structure against a reference: lists of arcs, agreement, and distances.
 
-    Arcs are (from, to); those that both graphs direct. A reversed arc is listed as learned. As in bnlearn, it is both a
-    false positive and a false negative.
+    Arcs are (from, to). A reversed arc is listed as learned. As in bnlearn, it is both a false positive and a false
+    negative. An arc that the other graph has as an edge without direction is one of these, by the graph that has the
+    arc, and listed apart.
 
     Attributes
     ----------
     correct, added, missing, reversed : tuple of (str, str)
-        The arcs.
+        The arcs: in both graphs; between nodes that the reference, or the learned graph, does not join; and those that
+        the reference has the other way round.
     learned, reference : DAG or PDAG
         The structures.
     kl_by_family : dict of str to float, or None
@@ -645,13 +647,23 @@ class ArcComparison:
 
     @property
     def fp(self) -> int:
-        """Learned arcs that the reference does not have, or has the other way round."""
-        return len(self.added) + len(self.reversed)
+        """Learned arcs that the reference does not have, or has the other way round or without direction."""
+        return len(self.added) + len(self.reversed) + len(self.directed_in_learned)
 
     @property
     def fn(self) -> int:
-        """Arcs of the reference that were not learned, or learned the other way round."""
-        return len(self.missing) + len(self.reversed)
+        """Arcs of the reference that were not learned, or learned the other way round or without direction."""
+        return len(self.missing) + len(self.reversed) + len(self.directed_in_reference)
+
+    @property
+    def directed_in_learned(self) -> tuple[tuple[str, str], ...]:
+        """Learned arcs that are edges without direction in the reference."""
+        return _arcs_among_edges(self.learned, self.reference)
+
+    @property
+    def directed_in_reference(self) -> tuple[tuple[str, str], ...]:
+        """Arcs of the reference that were learned as edges without direction."""
+        return _arcs_among_edges(self.reference, self.learned)
 
     @property
     def shd(self) -> int:
@@ -704,10 +716,15 @@ class ArcComparison:
                 f"  {what}: {found.tp} true positive, {found.fp} false positive, {found.fn} false negative; "
                 f"F1 {found.f1:.3f}"
             )
-        for kind in ("correct", "added", "missing", "reversed"):
+        for kind in ("correct", "added", "missing", "reversed", "directed_in_learned", "directed_in_reference"):
             arcs = getattr(self, kind)
+            if "_" in kind and not arcs:
+                continue
+            words = (
+                kind.replace("_in_", " in ").replace("learned", "learned only").replace("reference", "reference only")
+            )
             shown = ", ".join(f"{tail} -> {head}" for tail, head in arcs[:8])
-            lines.append(f"  {kind:9}{len(arcs):4}  {shown}{', ...' if len(arcs) > 8 else ''}".rstrip())
+            lines.append(f"  {words:9}{len(arcs):4}  {shown}{', ...' if len(arcs) > 8 else ''}".rstrip())
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -715,6 +732,14 @@ class ArcComparison:
 
         words = f"SHD {self.shd}{'' if self.kl is None else f', KL {self.kl:.4g}'}"
         return f"<p>{words}</p>{self.to_frame().to_html()}{comparison_svg(self)}"
+
+
+def _arcs_among_edges(one: DAG | PDAG, other: DAG | PDAG) -> tuple[tuple[str, str], ...]:
+    """The arcs of a graph between nodes that another one joins by an edge without direction."""
+    if isinstance(other, DAG) or not other.undirected:
+        return ()
+    edges = {frozenset(edge) for edge in other.undirected}
+    return tuple(arc for arc in (one.arcs if isinstance(one, DAG) else one.directed) if frozenset(arc) in edges)
 
 
 def _colliders(graph: DAG | PDAG) -> Iterator[tuple[str, str, str]]:
@@ -733,7 +758,7 @@ def compare(learned: DAG | PDAG, reference: DAG | PDAG) -> ArcComparison:
     Parameters
     ----------
     learned, reference : DAG or PDAG
-        The two graphs, over the same nodes in any order. Of a PDAG, only the arcs are compared as arcs.
+        The two graphs, over the same nodes in any order.
 
     Examples
     --------
@@ -749,12 +774,15 @@ def compare(learned: DAG | PDAG, reference: DAG | PDAG) -> ArcComparison:
     """
     reference = _aligned(reference, learned, DAG, PDAG)
     learned_arcs, reference_arcs = (g.arcs if isinstance(g, DAG) else g.directed for g in (learned, reference))
-    ours, theirs = set(learned_arcs), set(reference_arcs)
+    theirs = set(reference_arcs)
     flipped = {(head, tail) for tail, head in theirs}
+    joined, joined_in_reference = (
+        {frozenset((g.nodes[a], g.nodes[b])) for a, b in _links(g)} for g in (learned, reference)
+    )
     return ArcComparison(
         correct=tuple(arc for arc in learned_arcs if arc in theirs),
-        added=tuple(arc for arc in learned_arcs if arc not in theirs and arc not in flipped),
-        missing=tuple((u, v) for u, v in reference_arcs if not {(u, v), (v, u)} & ours),
+        added=tuple(arc for arc in learned_arcs if frozenset(arc) not in joined_in_reference),
+        missing=tuple(arc for arc in reference_arcs if frozenset(arc) not in joined),
         reversed=tuple(arc for arc in learned_arcs if arc in flipped),
         learned=learned,
         reference=reference,

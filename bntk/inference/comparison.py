@@ -51,4 +51,6 @@ def _graph(structure: Any) -> DAG | PDAG:
         return structure
     dag = getattr(structure, "dag", None)  # a network, or the result of a search
     what = "a network, a DAG, a PDAG, the result of a search, or a string such as 'A -> B'"
-    return _checking.instance("each structure", dag, DAG, what=what, error=GraphError)
+    return _checking.instance(
+        "each structure", dag if isinstance(dag, DAG) else structure, DAG, what=what, error=GraphError
+    )

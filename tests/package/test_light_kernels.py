@@ -13,6 +13,8 @@ import pytest
 import bntk
 from bntk._kernels import Allowance, LightKernel
 from bntk.learning.counts import TableCounter
+from bntk.learning.independence import IndependenceTester, kernels
+from bntk.learning.independence.separating import Pairs, Separating
 
 
 @pytest.fixture
@@ -147,6 +149,29 @@ def some_text(end: str) -> str:
     return end.join([",".join(row) for row in [["first", "second", "third", "fourth", "fifth"], *rows]])
 
 
+def separated() -> list[np.ndarray]:
+    """What the first sets that separate all pairs are, of complete rows and others, by two tests."""
+    found: list[np.ndarray] = []
+    for table in (CAR.sample(300, seed=2), holes(CAR, 200), many_states().sample(150, seed=1)):
+        counter = TableCounter(table)
+        n = len(counter.names)
+        ends = [(x, y) for x in range(n) for y in range(x + 1, n)]
+        pools = [[v for v in range(n) if v not in pair][:3] for pair in ends]
+        sizes = np.zeros(len(ends), dtype=np.int64), np.full(len(ends), 2)
+        pairs = Pairs.of_pools([x for x, _ in ends], [y for _, y in ends], pools, *sizes)
+        for kind, fewest in ((kernels.G2, -1.0), (kernels.X2, 5.0)):
+            quick = Separating(counter.planes, counter.n_rows, pairs, kind, fewest)
+            found += [quick.run(0.05, lambda done: None), quick.statistic, quick.df, quick.progress, quick.places]
+    return found
+
+
+def tested() -> list[np.ndarray]:
+    """Statistics of all kinds, of rows with weights."""
+    counter = TableCounter(CAR.sample(200), weights=weights(200))
+    questions = [(0, 1, ()), (0, 2, (1,)), (2, 4, (0, 5)), (1, 3, (0, 2, 4))]
+    return [np.array(IndependenceTester(counter, name).ask(questions)) for name in ("mi", "x2-adf", "mi-sh", "bdeu")]
+
+
 WORK: dict[str, Callable[[], Any]] = {
     "code_fields": lambda: [*read_text(some_text("\n")), *read_text(some_text("\r\n"))],
     "translate": lambda: read_text(some_text("\n") + "\n"),
@@ -198,6 +223,8 @@ WORK: dict[str, Callable[[], Any]] = {
         for schedule in ("residual", "flooding", "sweeping")
         for damping in (0.0, 0.3)
     ],
+    "separate_pairs": separated,
+    "statistics": tested,
     "score_toggles": lambda: sorted(bntk.learn(ASIA.sample(200), search="hc").dag.arcs),
     "first_best": lambda: sorted(bntk.learn(CAR.sample(100), "bic", search="tabu").dag.arcs),
     "part_ancestors": lambda: sorted(bntk.learn(CAR.sample(100), "aic", search="tabu").dag.arcs),

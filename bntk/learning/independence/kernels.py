@@ -123,7 +123,12 @@ def bayes_factor(table, m, rx, ry, q, ess, rows, columns):
     return found
 
 
-@njit(cache=True, nogil=True)
+def _steps_of_statistics(flat, offsets, strata, *rest):
+    """About how many microseconds :func:`statistics` takes without the compiler."""
+    return 10 * strata.size + flat.size
+
+
+@njit(cache=True, nogil=True, steps=_steps_of_statistics)
 def statistics(flat, offsets, strata, rxs, rys, qs, kind, ess, found, adjusted, totals):
     """The statistic of each table of a batch, its adjusted degrees of freedom, and the rows that it counts.
 

@@ -18,19 +18,22 @@ J. Besag and P. Clifford (1991). Sequential Monte Carlo p-values. Biometrika 78,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bntk import _checking
+from bntk._kernels import Allowance
 from bntk._threads import run_parallel, spans
 from bntk.cpt import MAX_TABLE_ENTRIES
 from bntk.errors import ArgumentError, DataError, did_you_mean
 from bntk.learning.counts import Counter
-from bntk.learning.independence import kernels
+from bntk.learning.independence import kernels, plane_kernels
+from bntk.learning.independence.separating import Pairs, Separating, upper_tail
 
 #: A question: positions of x and y, x the smaller, and those of the given variables, ascending.
 Question = tuple[int, int, tuple[int, ...]]
@@ -38,13 +41,14 @@ Question = tuple[int, int, tuple[int, ...]]
 Oracle = Callable[[str, str, tuple[str, ...]], float]
 Floats = NDArray[np.float64]
 
-# Rows for each cell of the table that a test with adjusted degrees of freedom needs, as in R's bnlearn: with fewer it
-# has no power, and its statistic is 0.
-FEWEST_ROWS = 5
 # Tables are counted in batches of about so many entries (32 MB).
 _BATCH_ENTRIES = 1 << 22
 # Dense tables up to this size are always cheaper than finding the configurations that were seen.
 _ALWAYS_DENSE = 1 << 12
+# Tests that are made without planes before their kernel is compiled.
+_planes_allowance = Allowance(plane_kernels.separate_pairs.kernel)
+# Statistics that kernels compute from bit planes.
+_BY_PLANES = (kernels.G2, kernels.X2)
 # Tests from which a second thread pays.
 _WORTH_A_THREAD = 64
 
@@ -80,8 +84,7 @@ class IndependenceTest:
     ----------
     name : str
         As R's bnlearn has them: ``"mi"`` (the likelihood ratio G2), ``"x2"`` (Pearson's), both also with ``-adf``
-        (degrees of freedom adjusted for margins that are zero; with fewer than five rows for each cell of the table the
-        statistic is 0 and the p-value 1), ``"mi-sh"`` (G2 of probabilities shrunk towards the
+        (degrees of freedom adjusted for margins that are zero), ``"mi-sh"`` (G2 of probabilities shrunk towards the
         uniform distribution); by permutations ``"mc-mi"``, ``"mc-x2"`` and ``"smc-mi"`` (which stops when the p-value
         is surely above ``alpha``); and ``"bdeu"`` (Bayes factor).
     n_permutations : int
@@ -92,11 +95,14 @@ class IndependenceTest:
         The equivalent sample size of ``"bdeu"``.
     seed : int
         Of the permutations. Each test has its own stream, so that its p-value does not depend on other tests.
+    fewest_rows : float
+        Rows for each cell of the table that ``"mi-adf"`` and ``"x2-adf"`` need: with fewer, the statistic is 0 and the
+        p-value 1, as in bnlearn. With 0 every table is tested, as by pgmpy and causal-learn.
 
     Examples
     --------
     >>> IndependenceTest(name="mc-mi", n_permutations=999)
-    IndependenceTest(name='mc-mi', n_permutations=999, alpha=0.05, ess=1.0, seed=0)
+    IndependenceTest(name='mc-mi', n_permutations=999, alpha=0.05, ess=1.0, seed=0, fewest_rows=5.0)
     """
 
     name: str = "mi"
@@ -104,6 +110,7 @@ class IndependenceTest:
     alpha: float = 0.05
     ess: float = 1.0
     seed: int = 0
+    fewest_rows: float = 5.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or self.name not in FORMS:
@@ -115,6 +122,7 @@ class IndependenceTest:
         _checking.number("alpha", self.alpha, 0, 1)
         _checking.number("ess", self.ess, 0, above=True)
         _checking.whole_number("seed", self.seed, least=0)
+        _checking.number("fewest_rows", self.fewest_rows, 0)
 
     @property
     def form(self) -> _Form:
@@ -129,12 +137,41 @@ def as_test(test: Any) -> IndependenceTest | Oracle:
     return IndependenceTest(name=test)
 
 
+class Answer(NamedTuple):
+    """The result of a test; NaN where it has no statistic or degrees of freedom."""
+
+    statistic: float
+    df: float
+    p_value: float
+
+    def is_stronger_than(self, other: Answer) -> bool:
+        """Whether this p-value is smaller; of two that are too small for a float, whether its logarithm is."""
+        if self.p_value > 0 or other.p_value > 0:
+            return self.p_value < other.p_value
+        return log_tail(self.statistic, self.df) < log_tail(other.statistic, other.df)
+
+
 class Answers(NamedTuple):
-    """The results of a batch of tests; NaN where a test has no statistic or degrees of freedom."""
+    """The results of a batch of tests."""
 
     statistic: Floats
     df: Floats
     p_value: Floats
+
+    def single(self) -> Iterator[Answer]:
+        """One after the other."""
+        return map(Answer, self.statistic.tolist(), self.df.tolist(), self.p_value.tolist())
+
+
+def log_tail(statistic: float, df: float) -> float:
+    """About the logarithm of a p-value that is too small for a float.
+
+    For large s the tail of a chi-squared distribution with d degrees of freedom is about
+    exp(-s / 2) (s / 2)^(d / 2 - 1) / Gamma(d / 2).
+    """
+    half = 1e-300 if math.isnan(statistic) else max(statistic, 1e-300) / 2
+    shape = df / 2 if df > 0 else 1.0
+    return -half + (shape - 1) * math.log(half) - math.lgamma(shape)
 
 
 class IndependenceTester:
@@ -165,7 +202,7 @@ class IndependenceTester:
         self.counter, self.test = counter, as_test(test)
         self.cards = counter.cards
         self.n_tests = 0
-        self._known: dict[Question, tuple[float, float, float]] = {}
+        self._known: dict[Question, Iterable[float]] = {}
         self._limit = max(4 * counter.n_rows, _ALWAYS_DENSE)
         if isinstance(self.test, IndependenceTest) and self.test.form.permuted and counter.weighted:
             raise DataError(f"{self.test.name} permutes rows, which cannot have weights; take 'mi' or 'x2'")
@@ -179,8 +216,8 @@ class IndependenceTester:
                 self._count(new)
             else:
                 self._consult(new)
-        values = np.array([self._known[question] for question in questions], dtype=np.float64).reshape(-1, 3)
-        return Answers(*values.T)
+        known = chain.from_iterable(map(self._known.__getitem__, questions))
+        return Answers(*np.fromiter(known, np.float64, 3 * len(questions)).reshape(-1, 3).T)
 
     def p_values(self, questions: Sequence[Question]) -> Floats:
         """The p-values alone."""
@@ -202,6 +239,7 @@ class IndependenceTester:
 
     def _count(self, questions: list[Question]) -> None:
         """Count, and compute what is not a matter of permutations."""
+        questions = self._by_planes(questions)
         marginal = [question for question in questions if not question[2]]
         if 4 * len(marginal) > len(self.cards) * (len(self.cards) - 1) and sum(self.cards) ** 2 < 2 * _BATCH_ENTRIES:
             self.counter.pairs()  # which are counted faster all at once, and remembered
@@ -216,6 +254,29 @@ class IndependenceTester:
             table = self._seen_strata(x, y, given)
             zero, m = np.zeros(1, dtype=np.int64), table.size // (self.cards[x] * self.cards[y])
             self._finish([(x, y, given)], table, zero, [m])
+
+    def separating(self, pairs: Pairs) -> Separating | None:
+        """The search for what separates some pairs, by planes; None where the rows or the test have to do without."""
+        test = self.test
+        if not isinstance(test, IndependenceTest) or test.form.permuted or test.form.statistic not in _BY_PLANES:
+            return None
+        planes = self.counter.planes
+        fewest = float(test.fewest_rows) if test.form.adjusted else -1.0
+        return None if planes is None else Separating(planes, self.counter.n_rows, pairs, test.form.statistic, fewest)
+
+    def _by_planes(self, questions: list[Question]) -> list[Question]:
+        """Answer what planes can; the questions that are left."""
+        enough = 4 * self.n_tests >= len(self.cards)  # that the planes of all variables are worth making
+        if not enough or not _planes_allowance.pays(len(questions) * (50 + self.counter.n_rows / 40)):
+            return questions
+        quick = self.separating(Pairs.of_sets(*zip(*questions, strict=True)))
+        if quick is None:
+            return questions
+        quick.test_once()
+        left = quick.too_large
+        p = upper_tail(quick.statistic, quick.df)
+        self._known.update(zip(questions, np.column_stack((quick.statistic, quick.df, p)).tolist(), strict=True))
+        return [questions[place] for place in np.flatnonzero(left)]  # whose answers will be replaced
 
     def _size(self, question: Question) -> int:
         x, y, given = question
@@ -273,7 +334,7 @@ class IndependenceTester:
         else:
             if form.adjusted:
                 df = adjusted
-                found[totals < FEWEST_ROWS * rx * ry * q] = 0.0
+                found[totals < self.test.fewest_rows * rx * ry * q] = 0.0
             else:
                 df = (rx - 1) * (ry - 1) * q
             p = upper_tail(found, df)
@@ -302,11 +363,3 @@ class IndependenceTester:
             return least if done == draws else max(least, reached / done)
 
         return np.array(run_parallel(compute, range(len(batch))))
-
-
-def upper_tail(statistic: Floats, df: Floats) -> Floats:
-    """The probability that a chi-squared variable is at least the statistic; 1 without degrees of freedom."""
-    from scipy.special import gammaincc
-
-    some = np.maximum(df, 1.0)
-    return np.where(df > 0, gammaincc(some / 2, np.maximum(statistic, 0.0) / 2), 1.0)

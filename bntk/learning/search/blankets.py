@@ -27,6 +27,7 @@ import numpy as np
 
 from bntk import _checking
 from bntk.graph.dag import DAG
+from bntk.learning.independence.separating import Pairs
 from bntk.learning.independence.tests import Answers
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import SearchResult
@@ -122,7 +123,7 @@ class GS(BlanketSearch):
         _checking.one_of("order", self.order, ("association", "columns"))
 
     def _blanket(self, asking: Asking, target: int, affinity: Floats) -> Task[set[int]]:
-        forced = asking.required()[target]
+        forced = asking.required_of(target)
         found = set(forced)
         if self.order == "columns":
             affinity = np.zeros_like(affinity)
@@ -172,7 +173,7 @@ class IAMB(BlanketSearch):
     def _blanket(self, asking: Asking, target: int, affinity: Floats) -> Task[set[int]]:
         if self.form == "fdr":
             return (yield from self._by_discovery_rate(asking, target))
-        forced = asking.required()[target]
+        forced = asking.required_of(target)
         found, refused = set(forced), set[int]()
         while len(found) < asking.most_given(asking.n):
             others = sorted(set(range(asking.n)) - found - refused - {target})
@@ -195,7 +196,7 @@ class IAMB(BlanketSearch):
         With m variables, the i-th smallest p-value times m / i times sum_j 1 / j must not exceed alpha. A blanket that
         comes back ends the search, as all moves from it are known.
         """
-        forced = asking.required()[target]
+        forced = asking.required_of(target)
         others = [v for v in range(asking.n) if v != target]
         m = len(others)
         factor = m / np.arange(1.0, m + 1) * (1 / np.arange(1.0, m + 1)).sum()
@@ -264,7 +265,11 @@ def neighbors_within(asking: Asking, blankets: list[set[int]], affinity: Floats)
                 skeleton[y].add(x)
     for (x, y, given), p in zip(apart, asking.tester.p_values(apart).tolist()):
         asking.separate(x, y, given, p)
-    for (x, y, _), found in zip(pairs, asking.together(separate(asking, *pair, affinity) for pair in pairs)):
+    ranked = [_ranked(pool, x, y, affinity) for x, y, pool in pairs]
+    largest = np.array([asking.most_given(len(pool)) for pool in ranked], dtype=np.int64)
+    xs, ys = [x for x, _, _ in pairs], [y for _, y, _ in pairs]
+    separators = asking.first_separators(Pairs.of_pools(xs, ys, ranked, np.zeros_like(largest), largest))
+    for (x, y, _), found in zip(pairs, separators, strict=True):
         if found is not None and y in skeleton[x]:
             asking.separate(x, y, *found)
             skeleton[x].discard(y)
@@ -286,7 +291,12 @@ def separate(
 
 def subsets(asking: Asking, x: int, y: int, pool: set[int], affinity: Floats) -> Iterator[tuple[int, ...]]:
     """The parts of a pool by size, those that depend most on both variables first."""
-    shared = np.minimum(affinity[x], affinity[y])
-    ranked = sorted(pool, key=lambda v: (-shared[v], v))
+    ranked = _ranked(pool, x, y, affinity)
     for size in range(asking.most_given(len(ranked)) + 1):
         yield from combinations(ranked, size)
+
+
+def _ranked(pool: set[int], x: int, y: int, affinity: Floats) -> list[int]:
+    """The variables of a pool, those that depend most on both x and y first."""
+    shared = np.minimum(affinity[x], affinity[y]).tolist()
+    return sorted(pool, key=lambda v: (-shared[v], v))

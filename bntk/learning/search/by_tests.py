@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,7 +17,8 @@ from bntk._progress import progress_bar
 from bntk.errors import CycleError, SpaceError, TooLargeError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
-from bntk.learning.independence.tests import Answers, IndependenceTest, IndependenceTester, Question, as_test
+from bntk.learning.independence.separating import Pairs
+from bntk.learning.independence.tests import Answers, IndependenceTest, IndependenceTester, Question, as_test, log_tail
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import Search, SearchResult
 from bntk.learning.search.orienting import Collider, Triple, orient, unshielded_triples, warn_of_conflicts
@@ -29,6 +31,8 @@ Floats = NDArray[np.float64]
 #: A piece of a search that asks questions (a batch at a time) and is sent the answers.
 Task = Generator[list[Question], Answers, R]
 Pair = tuple[int, int]
+#: Variables that separate two others, and the p-value of these two being independent given them.
+Separator = tuple[tuple[int, ...], float]
 
 
 def question(x: int, y: int, given: Iterable[int]) -> Question:
@@ -121,7 +125,7 @@ class Asking:
     alpha: float
     max_given: int | None
     progress: bool
-    separators: dict[Pair, tuple[tuple[int, ...], float]] = field(default_factory=dict)
+    separators: dict[Pair, Separator] = field(default_factory=dict)
     _affinities: Floats | None = None
 
     @property
@@ -131,13 +135,19 @@ class Asking:
 
     def possible(self) -> list[set[int]]:
         """For each variable, those that an arc may join it with."""
-        either = self.space.allowed | self.space.allowed.T
-        return [set(np.flatnonzero(row).tolist()) for row in either]
+        return [self.possible_of(v) for v in range(self.n)]
+
+    def possible_of(self, v: int) -> set[int]:
+        """Those that an arc may join a variable with."""
+        return set(np.flatnonzero(self.space.allowed[v] | self.space.allowed[:, v]).tolist())
 
     def required(self) -> list[set[int]]:
         """For each variable, those that an arc must join it with."""
-        either = self.space.required_matrix | self.space.required_matrix.T
-        return [set(np.flatnonzero(row).tolist()) for row in either]
+        return [self.required_of(v) for v in range(self.n)]
+
+    def required_of(self, v: int) -> set[int]:
+        """Those that an arc must join a variable with."""
+        return set(np.flatnonzero(self.space.required_matrix[v] | self.space.required_matrix[:, v]).tolist())
 
     def most_given(self, size: int) -> int:
         """How many of so many variables may be given at once."""
@@ -185,6 +195,23 @@ class Asking:
             results[place] = end.value
             del running[place]
             return None
+
+    def first_separators(self, pairs: Pairs) -> list[Separator | None]:
+        """For each pair, the first of its sets that separates the two; None where none does."""
+        found: list[Separator | None] = [None] * len(pairs)
+        done, left = np.zeros(len(pairs), dtype=np.int64), np.arange(len(pairs))
+        quick = self.tester.separating(pairs)
+        if quick is not None:
+            with progress_bar(self.progress, desc="tests of independence", unit=" tests") as bar:
+                p_values = quick.run(self.alpha, bar.update)
+            for place in np.flatnonzero(p_values > self.alpha).tolist():
+                found[place] = quick.given(place), float(p_values[place])
+            self.tester.n_tests += quick.n_tests
+            done, left = quick.tested, np.flatnonzero(quick.too_large)
+        tasks = (first_separator(self, pairs, place, int(done[place])) for place in left.tolist())
+        for place, separator in zip(left.tolist(), self.together(tasks), strict=True):
+            found[place] = separator
+        return found
 
     def collider(self, a: int, child: int, b: int, p: float) -> Collider:
         """A collider of two variables that are independent with a p-value."""
@@ -234,20 +261,13 @@ def excess(answers: Answers) -> Floats:
 
 
 def strongest(answers: Answers) -> int:
-    """The first of the smallest p-values; of those that are too small for a float, by their logarithm.
-
-    For large s the tail of a chi-squared distribution with d degrees of freedom is about
-    exp(-s / 2) (s / 2)^(d / 2 - 1) / Gamma(d / 2).
-    """
+    """The first of the smallest p-values; of those that are too small for a float, by their logarithm."""
     p = answers.p_value
-    tied = np.flatnonzero(p == p.min())
-    if len(tied) == 1 or p.min() > 0:
-        return int(tied[0])
-    from scipy.special import gammaln
-
-    half = np.maximum(np.nan_to_num(answers.statistic[tied]), 1e-300) / 2
-    shape = np.where(answers.df[tied] > 0, answers.df[tied], 2.0) / 2
-    return int(tied[np.argmin(-half + (shape - 1) * np.log(half) - gammaln(shape))])
+    least = float(p.min())
+    if least > 0:
+        return int(p.argmin())
+    tied = np.flatnonzero(p == least).tolist()
+    return min(tied, key=lambda k: log_tail(float(answers.statistic[k]), float(answers.df[k])))
 
 
 def refuse_for_tests(space: Space, search: str) -> None:
@@ -275,6 +295,17 @@ def refuse_directed_cycle(space: Space, skeleton: Sequence[set[int]]) -> None:
             f"the tests find arcs that the constraints direct in a cycle: {' -> '.join(error.cycle)}; "
             "forbid one of them in both directions, or allow the other direction"
         ) from None
+
+
+def first_separator(asking: Asking, pairs: Pairs, place: int, done: int) -> Task[Separator | None]:
+    """The first set of a pair that separates it, after some that do not."""
+    x, y = int(pairs.xs[place]), int(pairs.ys[place])
+    for batch in in_batches(islice(pairs.sets(place), done, None)):
+        answers = yield [question(x, y, given) for given in batch]
+        for given, p in zip(batch, answers.p_value.tolist()):
+            if p > asking.alpha:
+                return given, p
+    return None
 
 
 def in_batches(items: Iterable[R], first: int = 1, largest: int = 256) -> Iterable[list[R]]:

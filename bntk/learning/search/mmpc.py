@@ -20,7 +20,7 @@ from bntk import _checking
 from bntk.graph.dag import DAG
 from bntk.graph.equivalence import PDAG, cpdag
 from bntk.graph.undirected import sorted_rows
-from bntk.learning.independence.tests import Answers
+from bntk.learning.independence.tests import Answer, Answers
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import Search, SearchResult
 from bntk.learning.search.blankets import separate
@@ -151,9 +151,8 @@ class MMHC(SearchByTests):
         for x, row in enumerate(skeleton):
             apart[x, list(row)] = False
         apart &= ~(space.start().adjacency() if start is None else start.reorder(space.nodes).adjacency())
+        found = self.climb.run(evaluator, space._without(apart), start=start, seed=seed, progress=progress)
         names = space.nodes
-        narrow = space.restrict(forbidden=[(names[a], names[b]) for a, b in np.argwhere(apart).tolist()])
-        found = self.climb.run(evaluator, narrow, start=start, seed=seed, progress=progress)
         sets = {(names[x], names[y]): names_of(space, z) for (x, y), (z, _) in sorted(asking.separators.items())}
         return replace(
             found,
@@ -175,7 +174,7 @@ def joined(asking: Asking) -> list[set[int]]:
 def _neighbors(asking: Asking, target: int, affinity: Floats) -> Task[set[int]]:
     """Ask for the neighbours of a variable."""
     found = yield from _forward(asking, target)
-    required = asking.required()[target]
+    required = asking.required_of(target)
     for v in reversed([v for v in found if v not in required]):  # the ones that came last are the weakest
         separator = yield from separate(asking, target, v, set(found) - {v}, affinity)
         if separator is not None:
@@ -186,45 +185,39 @@ def _neighbors(asking: Asking, target: int, affinity: Floats) -> Task[set[int]]:
 
 def _forward(asking: Asking, target: int) -> Task[list[int]]:
     """The candidates for neighbours, in the order in which they are found."""
-    found = sorted(asking.required()[target])
-    others = sorted(asking.possible()[target] - set(found))
+    found = sorted(asking.required_of(target))
+    others = sorted(asking.possible_of(target) - set(found))
     if not others:
         return found
     answers = yield [question(target, v, ()) for v in others]
-    weakest = {v: _only(answers, k) for k, v in enumerate(others)}
+    weakest = dict(zip(others, answers.single(), strict=True))
     new: Sequence[int] = tuple(found)  # to be given, alone and with others
     while True:
         yield from _weaken(asking, target, weakest, [v for v in found if v not in new], new)
-        for v in [v for v, answer in weakest.items() if answer.p_value[0] > asking.alpha]:
+        for v in [v for v, answer in weakest.items() if answer.p_value > asking.alpha]:
             del weakest[v]
         if not weakest:
             return found
-        candidates = list(weakest)
-        together = Answers(*(np.concatenate(parts) for parts in zip(*weakest.values())))
-        chosen = candidates[strongest(together)]
+        chosen = list(weakest)[strongest(Answers(*np.array([*weakest.values()]).T))]
         del weakest[chosen]
         found.append(chosen)
         new = (chosen,)
 
 
-def _weaken(asking: Asking, target: int, weakest: dict[int, Answers], old: list[int], new: Sequence[int]) -> Task[None]:
+def _weaken(asking: Asking, target: int, weakest: dict[int, Answer], old: list[int], new: Sequence[int]) -> Task[None]:
     """Test candidates given every set of variables that has a new one; those found independent are tested no more."""
     pool = [*new, *old]
+    live = [v for v, answer in weakest.items() if answer.p_value <= asking.alpha]
     for size in range(1, asking.most_given(len(pool)) + 1):
-        sets = [given for given in combinations(pool, size) if not set(given).isdisjoint(new)]
-        for given in sets:
-            live = [v for v, answer in weakest.items() if answer.p_value[0] <= asking.alpha]
+        for given in combinations(pool, size):
             if not live:
                 return
+            if set(given).isdisjoint(new):
+                continue
             answers = yield [question(target, v, given) for v in live]
-            for k, v in enumerate(live):
-                answer = _only(answers, k)
-                both = Answers(*(np.concatenate(pair) for pair in zip(weakest[v], answer)))
-                if strongest(both) == 0 and answer.p_value[0] > asking.alpha:
-                    asking.separate(target, v, given, answer.p_value[0])
-                if strongest(both) == 0:
+            for v, answer in zip(live, answers.single(), strict=True):
+                if not answer.is_stronger_than(weakest[v]):
                     weakest[v] = answer
-
-
-def _only(answers: Answers, place: int) -> Answers:
-    return Answers(*(values[place : place + 1] for values in answers))
+                    if answer.p_value > asking.alpha:
+                        asking.separate(target, v, given, answer.p_value)
+            live = [v for v in live if weakest[v].p_value <= asking.alpha]

@@ -13,19 +13,18 @@ Learning Research 15, 3921-3962.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from bntk import _checking
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import SearchResult
-from bntk.learning.search.by_tests import Asking, Floats, SearchByTests, Task, in_batches, question, smaller_first
+from bntk.learning.search.by_tests import Asking, Floats, Pair, SearchByTests, Separator, Task, in_batches, question
 from bntk.learning.search.orienting import Collider, Triple, unshielded_triples
+from bntk.learning.search.pools import pairs_between
 
 if TYPE_CHECKING:
     from bntk.learning.space import Space
@@ -117,10 +116,7 @@ def find_skeleton(asking: Asking) -> tuple[list[set[int]], int]:
         ]
         if not pairs or (asking.max_given is not None and level > asking.max_given):
             return adjacent, max(level - 1, 0)
-        before = [set(row) for row in adjacent]
-        for (x, y), found in zip(
-            pairs, asking.together(_separate(asking, before, affinity, *xy, level) for xy in pairs)
-        ):
+        for (x, y), found in zip(pairs, _separators(asking, adjacent, affinity, pairs, level), strict=True):
             if found is not None:
                 asking.separate(x, y, *found)
                 adjacent[x].discard(y)
@@ -128,32 +124,15 @@ def find_skeleton(asking: Asking) -> tuple[list[set[int]], int]:
         level += 1
 
 
-def _separate(
-    asking: Asking, adjacent: Sequence[set[int]], affinity: Floats, x: int, y: int, level: int
-) -> Task[tuple[tuple[int, ...], float] | None]:
-    """The first set of so many neighbours of x, or of y, that separates them."""
-    for batch in in_batches(_sets_between(adjacent, affinity, x, y, level)):
-        answers = yield [question(x, y, given) for given in batch]
-        for given, p in zip(batch, answers.p_value.tolist()):
-            if p > asking.alpha:
-                return given, p
-    return None
-
-
-def _sets_between(
-    adjacent: Sequence[set[int]], affinity: Floats, x: int, y: int, level: int
-) -> Iterator[tuple[int, ...]]:
-    """Sets of neighbours of the one with fewer, then of the other, those that depend most on both first."""
+def _separators(
+    asking: Asking, adjacent: Sequence[set[int]], affinity: Floats, pairs: Sequence[Pair], level: int
+) -> list[Separator | None]:
+    """For each pair, the first set of so many neighbours of the one, or of the other, that separates the two."""
     if level == 0:
-        yield ()
-        return
-    shared = np.minimum(affinity[x], affinity[y])
-    first, second = smaller_first(adjacent[x] - {y}, adjacent[y] - {x}, shared)
-    for pool, earlier in ((first, frozenset[int]()), (second, frozenset(first))):
-        ranked = sorted(pool, key=lambda v: (-shared[v], v))
-        for given in combinations(ranked, level):
-            if not (earlier and earlier.issuperset(given)):
-                yield given
+        p_values = asking.tester.p_values([(x, y, ()) for x, y in pairs]).tolist()
+        return [((), p) if p > asking.alpha else None for p in p_values]
+    parts = pairs_between(adjacent, affinity, pairs, level)
+    return [found for part in parts for found in asking.first_separators(part)]
 
 
 def all_separators(

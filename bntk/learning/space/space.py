@@ -30,6 +30,8 @@ Arc = tuple[str, str]
 #: What users write: pairs, text, or a frame with the columns from and to.
 Arcs = Iterable[Sequence[str]] | str
 Matrix = NDArray[np.bool_]
+# What a space is made of, in the order of its key.
+_FIELDS = ("nodes", "required", "forbidden", "tiers", "_limits", "groups", "links", "free", "_weights")
 
 
 class Space(NamedNodes):
@@ -118,8 +120,7 @@ class Space(NamedNodes):
     @classmethod
     def _trusted(cls, *key: Any) -> Space:
         space = cls.__new__(cls)
-        fields = ("nodes", "required", "forbidden", "tiers", "_limits", "groups", "links", "free", "_weights")
-        space._fill(**dict(zip(fields, key)))
+        space._fill(**dict(zip(_FIELDS, key)))
         return space
 
     @classmethod
@@ -333,6 +334,15 @@ class Space(NamedNodes):
         <Space of 3 nodes: required A -> B; at most 1 parent of C>
         """
         return self & Space(self.nodes, required=required, forbidden=forbidden, max_parents=max_parents)
+
+    def _without(self, arcs: Matrix) -> Space:
+        """The same space without these arcs (row: tail); quicker than :meth:`restrict` where they are many."""
+        forbidden = np.argwhere(self._arc_matrix(self.forbidden) | arcs).tolist()
+        fields = dict(zip(_FIELDS, self._key()))
+        fields["forbidden"] = tuple([(self.nodes[tail], self.nodes[head]) for tail, head in forbidden])
+        space = Space._trusted(*fields.values())
+        refuse_contradictions(space)
+        return space
 
     def with_weights(self, arc_weights: Mapping[Arc, float]) -> Space:
         """The same space with other arc weights."""
