@@ -181,6 +181,7 @@ class IAMB(BlanketSearch):
             answers = yield [question(target, v, found) for v in others]
             best = strongest(answers)
             if answers.p_value[best] > asking.alpha:
+                asking.leave_out(target, found, others, answers.p_value)
                 break
             found.add(others[best])
             if self.form == "inter":
@@ -213,16 +214,22 @@ class IAMB(BlanketSearch):
             elif true:
                 chosen = Answers(*(values[true] for values in answers))
                 found = found | {others[true[strongest(chosen)]]}
+            else:
+                apart = [k for k, v in enumerate(others) if v not in found]
+                asking.leave_out(target, found, [others[k] for k in apart], answers.p_value[apart])
         return found
 
 
 def _first_dependent(asking: Asking, target: int, order: list[int], given: set[int]) -> Task[int | None]:
     """The first variable that depends on the target, given some."""
+    p_values: list[float] = []
     for batch in in_batches(order, 4):
         answers = yield [question(target, v, given) for v in batch]
         dependent = np.flatnonzero(answers.p_value <= asking.alpha)
         if len(dependent):
             return batch[dependent[0]]
+        p_values += answers.p_value.tolist()
+    asking.leave_out(target, given, order, p_values)
     return None
 
 
@@ -237,6 +244,7 @@ def shrink(asking: Asking, target: int, found: set[int], kept: set[int], affinit
             independent = np.flatnonzero(answers.p_value > asking.alpha)
             if len(independent):
                 removed = batch[independent[0]]
+                asking.leave_out(target, found - {removed}, [removed], answers.p_value[independent[:1]])
                 break
         if removed is None:
             return found
@@ -246,7 +254,8 @@ def shrink(asking: Asking, target: int, found: set[int], kept: set[int], affinit
 def neighbors_within(asking: Asking, blankets: list[set[int]], affinity: Floats) -> list[set[int]]:
     """The neighbours among the members of Markov blankets: those that no part of the smaller blanket separates.
 
-    Of two blankets of the same size, no part of either.
+    Of two blankets of the same size, no part of either. Others are separated by the smaller blanket; where the test
+    does not agree, by what was given when one was left out of the blanket of the other.
     """
     possible, required = asking.possible(), asking.required()
     skeleton = [set(row) for row in required]
@@ -263,13 +272,29 @@ def neighbors_within(asking: Asking, blankets: list[set[int]], affinity: Floats)
                 skeleton[x].add(y)
                 skeleton[y].add(x)
     for (x, y, given), p in zip(apart, asking.tester.p_values(apart).tolist()):
-        asking.separate(x, y, given, p)
+        if p > asking.alpha:
+            asking.separate(x, y, given, p)
+        elif (x, y) in asking.outside:
+            asking.separate(x, y, *asking.outside[x, y])
     for (x, y, _), found in zip(pairs, asking.together(separate(asking, *pair, affinity) for pair in pairs)):
         if found is not None and y in skeleton[x]:
             asking.separate(x, y, *found)
             skeleton[x].discard(y)
             skeleton[y].discard(x)
+    separate_forbidden(asking, skeleton, affinity)
     return skeleton
+
+
+def separate_forbidden(asking: Asking, skeleton: list[set[int]], affinity: Floats) -> None:
+    """Find what separates the ends of triples that no arc may join: it tells whether the middle is a collider."""
+    pairs = sorted({(a, b) for a, _, b in asking.untold(skeleton)})
+    pools = [smaller_first(skeleton[x], skeleton[y], np.minimum(affinity[x], affinity[y])) for x, y in pairs]
+    for one in (0, 1):
+        left = [place for place, pair in enumerate(pairs) if pair not in asking.separators]
+        tasks = [separate(asking, *pairs[place], pools[place][one], affinity) for place in left]
+        for place, found in zip(left, asking.together(tasks)):
+            if found is not None:
+                asking.separate(*pairs[place], *found)
 
 
 def separate(

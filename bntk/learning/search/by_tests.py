@@ -81,6 +81,7 @@ class SearchByTests(Search):
         refuse_directed_cycle(asking.space, skeleton)
         if colliders is None:
             colliders = asking.colliders(skeleton)
+        unclear = {*unclear, *asking.untold(skeleton)}
         found = orient(evaluator.names, skeleton, colliders, unclear, asking.space.allowed)
         warn_of_conflicts(evaluator.names, found, type(self).__name__)
         return self._result(asking, evaluator, began, found.dag, found.pdag)
@@ -114,6 +115,8 @@ class Asking:
     ----------
     separators : dict
         For pairs (the smaller first) that were separated, by what and with which p-value.
+    outside : dict
+        The same, of pairs of which one was left out of the Markov blanket of the other.
     """
 
     tester: IndependenceTester
@@ -122,6 +125,7 @@ class Asking:
     max_given: int | None
     progress: bool
     separators: dict[Pair, tuple[tuple[int, ...], float]] = field(default_factory=dict)
+    outside: dict[Pair, tuple[tuple[int, ...], float]] = field(default_factory=dict)
     _affinities: Floats | None = None
 
     @property
@@ -145,9 +149,12 @@ class Asking:
 
     def separate(self, x: int, y: int, given: Iterable[int], p: float) -> None:
         """Note that two variables are independent given others; of several such sets, that of the largest p-value."""
-        pair = min(x, y), max(x, y)
-        if pair not in self.separators or self.separators[pair][1] < p:
-            self.separators[pair] = tuple(sorted(given)), float(p)
+        _note(self.separators, x, y, given, p)
+
+    def leave_out(self, target: int, given: Iterable[int], others: Iterable[int], p_values: Iterable[float]) -> None:
+        """Note that others are no members of a Markov blanket, as they are independent of the target given these."""
+        for v, p in zip(others, p_values):
+            _note(self.outside, target, v, given, p)
 
     def p_value(self, x: int, y: int, given: Iterable[int]) -> float:
         """A single answer."""
@@ -200,6 +207,10 @@ class Asking:
                 found.append(self.collider(a, child, b, p))
         return found
 
+    def untold(self, skeleton: Sequence[set[int]]) -> list[Triple]:
+        """The triples of which nothing separates the ends, which only the constraints or ``max_given`` keep apart."""
+        return [triple for triple in unshielded_triples(skeleton) if triple[::2] not in self.separators]
+
     def affinities(self) -> Floats:
         """How strongly each two variables depend on each other, by the statistics of the unconditional tests.
 
@@ -225,6 +236,12 @@ class Asking:
             found[target, others] = found[others, target] = own
             found[np.ix_(others, others)] = np.minimum(own[:, None], own)
         return found
+
+
+def _note(noted: dict[Pair, tuple[tuple[int, ...], float]], x: int, y: int, given: Iterable[int], p: float) -> None:
+    pair = min(x, y), max(x, y)
+    if pair not in noted or noted[pair][1] < p:
+        noted[pair] = tuple(sorted(given)), float(p)
 
 
 def excess(answers: Answers) -> Floats:

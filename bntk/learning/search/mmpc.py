@@ -154,7 +154,12 @@ class MMHC(SearchByTests):
         names = space.nodes
         narrow = space.restrict(forbidden=[(names[a], names[b]) for a, b in np.argwhere(apart).tolist()])
         found = self.climb.run(evaluator, narrow, start=start, seed=seed, progress=progress)
-        sets = {(names[x], names[y]): names_of(space, z) for (x, y), (z, _) in sorted(asking.separators.items())}
+        above = found.dag.parent_indices
+        sets = {
+            (names[x], names[y]): names_of(space, z)
+            for (x, y), (z, _) in sorted(asking.separators.items())
+            if x not in above[y] and y not in above[x]
+        }
         return replace(
             found,
             search=repr(self),
@@ -192,6 +197,9 @@ def _forward(asking: Asking, target: int) -> Task[list[int]]:
         return found
     answers = yield [question(target, v, ()) for v in others]
     weakest = {v: _only(answers, k) for k, v in enumerate(others)}
+    for v, p in zip(others, answers.p_value.tolist()):
+        if p > asking.alpha:
+            asking.separate(target, v, (), p)
     new: Sequence[int] = tuple(found)  # to be given, alone and with others
     while True:
         yield from _weaken(asking, target, weakest, [v for v in found if v not in new], new)
