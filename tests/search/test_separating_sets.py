@@ -1,4 +1,4 @@
-"""Searches by tests under constraints, against all structures of a class; and that separating sets separate."""
+"""Searches by tests under constraints, against all structures of a class; separating sets; equal p-values."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ import bntk
 from bntk import DAG, search
 from bntk.errors import CycleError, StructureWarning
 from bntk.graph import v_structures
+from bntk.learning.counts import as_counter
+from bntk.learning.independence import IndependenceTest, IndependenceTester
+from bntk.learning.search.by_tests import strongest
 
 
 def members(dag: DAG) -> list[DAG]:
@@ -94,3 +97,23 @@ def test_separating_sets_separate(seed, one):
         assert frozenset((x, y)) not in joined
     if not isinstance(one, search.MMHC):  # which also leaves out what does not pay
         assert len(found.separating_sets) + len(joined) == len(rows.names) * (len(rows.names) - 1) / 2
+
+
+@pytest.mark.parametrize("test", ["mi", "bdeu", "mc-mi", "smc-mi", "mc-x2"])
+def test_of_equal_p_values_the_strongest_dependence_is_taken(test):
+    """For a float or for some hundred permutations, all of these are the same."""
+    rng = np.random.default_rng(0)
+    target = rng.integers(2, size=6000)
+    strong, weak = (np.where(rng.random(6000) < share, 1 - target, target) for share in (0.02, 0.1))
+    many = 10 * weak + rng.integers(8, size=6000)  # a larger statistic than weak has, but not for its many states
+    rows = {"many": many, "weak": weak, "strong": strong, "target": target}
+    if "mc" in test:
+        test = IndependenceTest(name=test, n_permutations=50)
+    order = []
+    variables = [bntk.Variable(name, np.unique(column)) for name, column in rows.items()]
+    tester = IndependenceTester(as_counter(rows, variables=variables), test)
+    left = [0, 1, 2]
+    while left:
+        answers = tester.ask([(v, 3, ()) for v in left])
+        order.append(left.pop(strongest(answers)))
+    assert order == [2, 1, 0]

@@ -130,7 +130,10 @@ def as_test(test: Any) -> IndependenceTest | Oracle:
 
 
 class Answers(NamedTuple):
-    """The results of a batch of tests; NaN where a test has no statistic or degrees of freedom."""
+    """The results of a batch of tests; NaN where a test has no statistic or degrees of freedom.
+
+    Those by permutations have the degrees of freedom that statistics are compared by; their p-values do not.
+    """
 
     statistic: Floats
     df: Floats
@@ -266,10 +269,10 @@ class IndependenceTester:
 
         run_parallel(compute, spans(n, 1 if n < _WORTH_A_THREAD else 8))
         if form.permuted:
-            df = np.full(n, math.nan)
+            df = (rx - 1) * (ry - 1) * q
             p = self._permute(batch, flat, offsets, m, rx, ry, found)
         elif form.statistic == kernels.BAYES:
-            df, p = np.full(n, math.nan), 1.0 / (1.0 + np.exp(np.minimum(found, 700.0)))
+            df, p = np.full(n, math.nan), _posterior(found)
         else:
             if form.adjusted:
                 df = adjusted
@@ -302,6 +305,11 @@ class IndependenceTester:
             return least if done == draws else max(least, reached / done)
 
         return np.array(run_parallel(compute, range(len(batch))))
+
+
+def _posterior(log_factor: Floats) -> Floats:
+    """The probability of independence by the log Bayes factor against it, when both are equally likely before."""
+    return np.exp(-np.logaddexp(0.0, log_factor))
 
 
 def upper_tail(statistic: Floats, df: Floats) -> Floats:

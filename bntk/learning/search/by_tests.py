@@ -251,14 +251,15 @@ def excess(answers: Answers) -> Floats:
 
 
 def strongest(answers: Answers) -> int:
-    """The first of the smallest p-values; of those that are too small for a float, by their logarithm.
+    """The first of the smallest p-values; of equal ones, by the logarithm of a chi-squared p-value.
 
-    For large s the tail of a chi-squared distribution with d degrees of freedom is about
+    They are equal where they are too small for a float, and by permutations, where none is smaller than that of one
+    permutation. For large s the tail of a chi-squared distribution with d degrees of freedom is about
     exp(-s / 2) (s / 2)^(d / 2 - 1) / Gamma(d / 2).
     """
     p = answers.p_value
     tied = np.flatnonzero(p == p.min())
-    if len(tied) == 1 or p.min() > 0:
+    if len(tied) == 1 or p.min() == 1:
         return int(tied[0])
     from scipy.special import gammaln
 
