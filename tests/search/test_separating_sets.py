@@ -117,3 +117,18 @@ def test_of_equal_p_values_the_strongest_dependence_is_taken(test):
         answers = tester.ask([(v, 3, ()) for v in left])
         order.append(left.pop(strongest(answers)))
     assert order == [2, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["mc-mi", "smc-mi", "mc-x2"])
+@pytest.mark.parametrize("one", SEARCHES, ids=repr)
+def test_draws_of_permutations_do_not_depend_on_the_order_of_the_columns(one, name):
+    test = IndependenceTest(name=name, n_permutations=99)
+    rows = bntk.datasets.random_network(8, max_parents=3, seed=3).sample(500, seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StructureWarning)
+        first = bntk.learn_structure(rows, search=with_test(one, test))
+        turned = bntk.learn_structure(rows.select(rows.names[::-1]), search=with_test(one, test))
+    assert bntk.graph.PDAG(rows.names, turned.pdag.directed, turned.pdag.undirected) == first.pdag
+    if getattr(one, "form", "") != "fdr":
+        for (x, y), given in first.separating_sets.items():
+            assert bntk.independence(rows, x, y, given, test).p_value > 0.05

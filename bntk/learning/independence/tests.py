@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,8 @@ class IndependenceTest:
     ess : float
         The equivalent sample size of ``"bdeu"``.
     seed : int
-        Of the permutations. Each test has its own stream, so that its p-value does not depend on other tests.
+        Of the permutations. Each test has its own stream, so that its p-value depends neither on other tests nor on the
+        order of the columns.
 
     Examples
     --------
@@ -175,6 +177,8 @@ class IndependenceTester:
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         """The answers to a batch of questions, those that are new from as few readings of the rows as memory allows."""
+        if isinstance(self.test, IndependenceTest) and self.test.form.permuted:
+            questions = [self._by_name(question) for question in questions]
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
         if new:
             self.n_tests += len(new)
@@ -188,6 +192,12 @@ class IndependenceTester:
     def p_values(self, questions: Sequence[Question]) -> Floats:
         """The p-values alone."""
         return self.ask(questions).p_value
+
+    def _by_name(self, question: Question) -> Question:
+        """A question with its variables in the order of their names, which draws do not depend on columns in."""
+        (x, y, given), name = question, self.counter.names.__getitem__
+        first, second = sorted((x, y), key=name)
+        return first, second, tuple(sorted(given, key=name))
 
     def _consult(self, questions: Sequence[Question]) -> None:
         """Ask the function that stands in for a test."""
@@ -295,7 +305,8 @@ class IndependenceTester:
 
         def compute(t: int) -> float:
             x, y, given = batch[t]
-            words = np.random.SeedSequence([test.seed, x, y, *given]).generate_state(1, np.uint64)
+            hashes = [crc32(self.counter.names[v].encode()) for v in (x, y, *given)]
+            words = np.random.SeedSequence([test.seed, *hashes]).generate_state(1, np.uint64)
             begin = int(offsets[t])
             table = flat[begin : begin + int(m[t] * rx[t] * ry[t])]
             reached, done = kernels.permuted_exceedances(

@@ -35,6 +35,7 @@ from bntk.learning.search.by_tests import (
     Floats,
     SearchByTests,
     Task,
+    excess,
     in_batches,
     names_of,
     question,
@@ -204,13 +205,13 @@ class IAMB(BlanketSearch):
         while others and frozenset(found) not in seen and len(found) <= asking.most_given(asking.n):
             seen.add(frozenset(found))
             answers: Answers = yield [question(target, v, found - {v}) for v in others]
-            order = np.argsort(answers.p_value, kind="stable")
-            corrected = np.empty(m)
-            corrected[order] = answers.p_value[order] * factor
+            rank = np.searchsorted(np.sort(answers.p_value), answers.p_value, side="right")  # of equal ones, the last
+            corrected = answers.p_value * factor[rank - 1]
             false = [k for k, v in enumerate(others) if v in found - forced and corrected[k] > asking.alpha]
             true = [k for k, v in enumerate(others) if v not in found and corrected[k] <= asking.alpha]
             if false:
-                found = found - {others[max(false, key=lambda k: (corrected[k], -k))]}
+                weakness = -excess(answers)
+                found = found - {others[max(false, key=lambda k: (corrected[k], weakness[k], -k))]}
             elif true:
                 chosen = Answers(*(values[true] for values in answers))
                 found = found | {others[true[strongest(chosen)]]}

@@ -148,7 +148,10 @@ class Asking:
         return size if self.max_given is None else min(size, self.max_given)
 
     def separate(self, x: int, y: int, given: Iterable[int], p: float) -> None:
-        """Note that two variables are independent given others; of several such sets, that of the largest p-value."""
+        """Note that two variables are independent given others; of several such sets, that of the largest p-value.
+
+        Of sets with the same p-value, the smaller one.
+        """
         _note(self.separators, x, y, given, p)
 
     def leave_out(self, target: int, given: Iterable[int], others: Iterable[int], p_values: Iterable[float]) -> None:
@@ -240,8 +243,9 @@ class Asking:
 
 def _note(noted: dict[Pair, tuple[tuple[int, ...], float]], x: int, y: int, given: Iterable[int], p: float) -> None:
     pair = min(x, y), max(x, y)
-    if pair not in noted or noted[pair][1] < p:
-        noted[pair] = tuple(sorted(given)), float(p)
+    new = tuple(sorted(given)), float(p)
+    if pair not in noted or (noted[pair][1], len(new[0])) < (p, len(noted[pair][0])):
+        noted[pair] = new
 
 
 def excess(answers: Answers) -> Floats:
