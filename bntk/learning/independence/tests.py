@@ -168,6 +168,11 @@ class IndependenceTester:
 
     def __init__(self, counter: Counter, test: Any = "mi") -> None:
         self.counter, self.test = counter, as_test(test)
+        if counter.directed and isinstance(self.test, IndependenceTest):
+            raise DataError(
+                "tests of independence do not know of variables that were set by an experiment (intervened=): use a "
+                "score that is a sum over families with hc, tabu, order or exact, or leave out intervened"
+            )
         self.cards = counter.cards
         self.n_tests = 0
         self._known: dict[Question, tuple[float, float, float]] = {}

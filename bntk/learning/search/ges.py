@@ -134,6 +134,11 @@ def refuse_direction(evaluator: FamilyEvaluator) -> None:
             f"GES searches equivalence classes, and {evaluator.score!r} is not the same for all structures of a class; "
             "take a score that is, as BDeu or BIC, or a search over DAGs, as HillClimbing"
         )
+    if evaluator.counter.directed:
+        raise ArgumentError(
+            "GES searches equivalence classes, whose structures have different scores where variables were set by an "
+            "experiment (intervened=): take a search over DAGs, as HillClimbing, or leave out intervened"
+        )
     weights = evaluator._arc_weights
     if weights is not None and not np.array_equal(weights, weights.T):
         raise ArgumentError(
