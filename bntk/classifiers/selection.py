@@ -115,6 +115,8 @@ class MarkovBlanketSelector(SelectorMixin, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X, y, weights = _counted(X, y if hasattr(y, "__len__") else np.asarray(y), sample_weight)
         codes, n_classes = _target(y, self.n_bins, weights)
+        if (codes == n_classes).all():
+            raise ValueError("the target y has no value in any row, so that no feature can be told to depend on it")
         features, rows = Features.learn(X, codes, n_classes, weights, self.numeric, self.n_bins, identifiers="keep")
         table, target = _with_target(rows.table, codes, n_classes)
         counter = TableCounter(table, weights)

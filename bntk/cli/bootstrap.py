@@ -23,6 +23,7 @@ from bntk.cli.options import (
     positive,
     prior,
     score,
+    search,
     share,
     suffixes,
 )
@@ -34,8 +35,10 @@ def _add_options(parser: ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("-n", "--resamples", type=positive, default=100, metavar="N", help="how many (default 100)")
     parser.add_argument("--score", type=score, help=f"the score of structures: {', '.join(SCORES)}; bdeu:10 sets ess")
-    searches = ("auto", *SEARCHES)
-    parser.add_argument("--search", type=one_of(searches), default="hc", help=f"{', '.join(searches)} (default hc)")
+    searches = ", ".join(("auto", *SEARCHES))
+    parser.add_argument(
+        "--search", type=search, default="hc", help=f"{searches} (default hc); pc:alpha=0.01 has options"
+    )
     parser.add_argument("--max-parents", type=natural, metavar="K", help="the largest number of parents of a variable")
     parser.add_argument(
         "--threshold",
@@ -66,7 +69,7 @@ def _run(options: Namespace) -> None:
     space = bntk.Space(rows.names, **({} if options.max_parents is None else {"max_parents": options.max_parents}))
     started = time.perf_counter()
     found = bntk.bootstrap_strengths(
-        rows, made(options.score) or DEFAULT_SCORE, space, options.search, n=options.resamples, seed=options.seed,
+        rows, made(options.score) or DEFAULT_SCORE, space, made(options.search), n=options.resamples, seed=options.seed,
         progress=shows_progress(options),
     )  # fmt: skip
     seconds = time.perf_counter() - started

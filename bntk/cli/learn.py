@@ -159,12 +159,19 @@ def _network_text(document: dict[str, Any]) -> str:
             ("arcs", len(document["arcs"])),
             ("parameters", document["parameters"]),
             (document["score_name"], None if score is None else f"{score:,.4f}{best}"),
-            ("search", re.sub(r"\([^()]*\)", "", document["search"] or "")),
+            ("search", _without_options(document["search"] or "")),
             ("seconds", document["seconds"]),
             ("structure", document["structure"] if len(document["arcs"]) <= 40 else None),
+            ("pdag", (document["pdag"] or None) if len(document["arcs"]) <= 40 else None),
             ("file", document["file"] or "none: -o FILE saves it"),
         ]
     )
+
+
+def _without_options(search: str) -> str:
+    """The names of searches alone; options may be searches with options."""
+    shorter = re.sub(r"\([^()]*\)", "", search)
+    return search if shorter == search else _without_options(shorter)
 
 
 def _report(network: BayesianNetwork, options: Namespace) -> dict[str, Any]:
@@ -177,14 +184,15 @@ def _report(network: BayesianNetwork, options: Namespace) -> dict[str, Any]:
         ways = {"score": found.objective, "search": "structural EM", "exact": False, "interrupted": found.interrupted}
     elif isinstance(found, SearchResult):
         ways = {"score": found.score, "search": found.search, "exact": found.exact, "interrupted": found.interrupted}
+        ways["pdag"] = None if found.pdag is None else str(found.pdag)
     else:
         ways = {"score": None, "search": None, "exact": False, "interrupted": False}
-    return {"score_name": options.score.name if options.score else DEFAULT_SCORE, **ways}
+    return {"score_name": options.score.name if options.score else DEFAULT_SCORE, "pdag": None, **ways}
 
 
 def _searched(rows: Any, space: Space, options: Namespace) -> BayesianNetwork:
     score = made(options.score) or DEFAULT_SCORE
-    search, prior = options.search or "auto", made(options.prior)
+    search, prior = made(options.search) or "auto", made(options.prior)
     shown = shows_progress(options)
     if options.missing == "em":
         return bntk.structural_em(rows, score, space, search, prior, seed=options.seed, progress=shown)

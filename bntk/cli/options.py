@@ -155,8 +155,10 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
     """Options of models and of learning them, shared by learn and evaluate."""
     group = parser.add_argument_group("the model")
     group.add_argument("--score", type=score, help=f"the score of structures: {_listed(SCORES)}; bdeu:10 sets ess")
-    searches = ("auto", *SEARCHES)
-    group.add_argument("--search", type=one_of(searches), help=f"the search for a structure: {_listed(searches)}")
+    group.add_argument(
+        "--search", type=search,
+        help=f"the search for a structure: {_listed(('auto', *SEARCHES))}; pc:alpha=0.01,test=x2 has options",
+    )  # fmt: skip
     group.add_argument("--max-parents", type=natural, metavar="K", help="the largest number of parents of a variable")
     group.add_argument(
         "--prior",
@@ -285,6 +287,30 @@ class ScoreSpec:
 
 
 @dataclass(frozen=True)
+class SearchSpec:
+    """A search with options of its own, as ``pc:alpha=0.01`` names it."""
+
+    name: str
+    options: dict[str, Any]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def make(self) -> Any:
+        """The search."""
+        from bntk.learning.search import NAMES
+
+        kind: Any = NAMES[self.name]
+        for name in self.options:
+            if name not in kind.__dataclass_fields__:
+                raise ValueError(
+                    f"the search {self.name} has no option {name!r}{did_you_mean(name, kind.__dataclass_fields__)}"
+                )
+        return kind(**self.options)
+
+
+@dataclass(frozen=True)
 class PriorSpec:
     """A prior with a number, as ``bdeu:1`` or ``backoff:5`` names it, or ``hdp``; without one, its default counts."""
 
@@ -308,7 +334,7 @@ class PriorSpec:
 
 def made(value: Any) -> Any:
     """The value that an option stands for."""
-    return value.make() if isinstance(value, (ScoreSpec, PriorSpec)) else value
+    return value.make() if isinstance(value, (ScoreSpec, SearchSpec, PriorSpec)) else value
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -412,18 +438,33 @@ def arc(text: str) -> tuple[str, str]:
 
 def model(text: str) -> ModelSpec:
     """A model with its options, as ``tan`` or ``kdb:k=3``."""
-    word, colon, rest = text.partition(":")
+    word = text.partition(":")[0]
     kind = one_of(dict.fromkeys((*CLASSIFIERS, *MULTI_CLASSIFIERS, *SHAPES)))(word)
+    return ModelSpec(kind, _own_options(text, "kdb:k=3"), text)
+
+
+def search(text: str) -> str | SearchSpec:
+    """A search with its options, as ``hc`` or ``pc:alpha=0.01``."""
+    word, colon, _ = text.partition(":")
+    name = one_of(("auto", *SEARCHES))(word)
+    if colon and name == "auto":
+        raise ArgumentTypeError(f"auto chooses a search, and has no options; got {text!r}")
+    return SearchSpec(name, _own_options(text, "pc:alpha=0.01"), text) if colon else name
+
+
+def _own_options(text: str, example: str) -> dict[str, Any]:
+    """What follows the name of a model or of a search."""
+    _, colon, rest = text.partition(":")
     options: dict[str, Any] = {}
     for part in rest.split(",") if colon else ():
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not (key and equals and value):
-            raise ArgumentTypeError(f"expected options as in kdb:k=3, got {text!r}")
+            raise ArgumentTypeError(f"expected options as in {example}, got {text!r}")
         name = key.replace("-", "_")
         if name in options:
             raise ArgumentTypeError(f"{text!r} gives {key} twice; it can have one value only")
         options[name] = _literal(value)
-    return ModelSpec(kind, options, text)
+    return options
 
 
 def _literal(text: str) -> Any:

@@ -332,7 +332,8 @@ def _search_in_passes(
     chosen = _chosen(search, evaluator, space)
     if not isinstance(chosen, SpanningTree):
         space.check()
-    _warn_of_missing_cells(evaluator, space)
+    if chosen.uses_score:
+        _warn_of_missing_cells(evaluator, space)
     return streamed.run(chosen, space, start, seed)
 
 

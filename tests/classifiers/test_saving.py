@@ -24,6 +24,7 @@ from bntk.classifiers.base import BayesClassifier, RowReader
 from bntk.classifiers.saving import dump, parse
 from bntk.classifiers.saving.kinds import classifier_classes, kinds, state_types
 from bntk.errors import BntkWarning, DataError, ParseError
+from bntk.learning.independence import IndependenceTest
 
 #: All that a user can make and fit; a new one is in the tests below without a change here.
 PUBLIC = sorted({*classifiers.__all__} - {"BayesClassifier", "NetworkClassifier"})
@@ -540,6 +541,18 @@ def test_every_kind_of_option_comes_back():
         back = again(clone_with(tan, parameter, option)).get_params()[parameter]
         assert type(back) is type(option)
         assert back == option
+
+
+@pytest.mark.parametrize("search", ["pc", "mmhc", "ges", bntk.search.IAMB(test=IndependenceTest(name="x2"))], ids=repr)
+def test_what_a_search_by_tests_or_over_classes_found_comes_back(search):
+    rows = bntk.datasets.asia().sample(1000, seed=1).to_pandas()
+    tree = bntk.BayesNetClassifier(search=search).fit(rows.drop(columns="lung"), rows["lung"])
+    found = again(tree).search_
+    assert found.pdag is not None
+    assert found.pdag.directed
+    assert found == tree.search_
+    assert found.separating_sets == tree.search_.separating_sets
+    assert again(tree).search == search
 
 
 def clone_with(classifier: RowReader, parameter: str, value: object) -> RowReader:

@@ -134,3 +134,9 @@ def test_nothing_selected_is_a_frame_with_all_rows_and_a_warning():
     assert found.index.equals(noise.index)
     with pytest.warns(UserWarning, match="No features were selected"):
         assert selector.transform(pl.from_pandas(noise)).columns == []
+
+
+@pytest.mark.parametrize("y", [np.full(20, np.nan), [None] * 20, pd.Series([None] * 20, dtype="string")])
+def test_a_target_without_a_value_is_refused(y):
+    with pytest.raises(ValueError, match="target y has no value"):
+        bntk.MarkovBlanketSelector().fit(pd.DataFrame({"a": [0, 1] * 10}), y)

@@ -213,3 +213,12 @@ def test_constant_columns_are_independent_of_everything():
     for name in FORMS:
         found = bntk.independence(rows, "a", "b", test=name, n_permutations=50)
         assert found.p_value == (pytest.approx(0.5) if name == "bdeu" else 1.0), name
+
+
+def test_posteriors_are_told_apart_as_far_as_floats_go():
+    # With y = x the log Bayes factor grows with the rows, so that its inverse falls below the least float in the end.
+    found = [bntk.independence({"x": [0, 1] * n, "y": [0, 1] * n}, "x", "y", test="bdeu") for n in (20, 515, 525, 5000)]
+    for one in found[:3]:
+        assert one.p_value == pytest.approx(math.exp(-one.statistic) / (1 + math.exp(-one.statistic)), rel=1e-9)
+    assert 700 < found[1].statistic < found[2].statistic < 740
+    assert found[0].p_value > found[1].p_value > found[2].p_value > found[3].p_value == 0

@@ -283,6 +283,40 @@ def test_learning_a_network_is_what_it_is_in_python(ask):
     assert (found["score_name"], found["exact"], found["file"]) == ("bic", True, "found.json")
 
 
+@pytest.mark.parametrize(
+    ("words", "search"),
+    [
+        ("pc", bntk.search.PC()),
+        ("pc:alpha=0.001,test=x2,colliders=majority", bntk.search.PC(alpha=0.001, test="x2", colliders="majority")),
+        ("iamb:form=fdr,max-given=2", bntk.search.IAMB(form="fdr", max_given=2)),
+        ("hc:restarts=2", bntk.search.HillClimbing(restarts=2)),
+    ],
+)
+def test_a_search_with_options_is_what_it_is_in_python(words, search, ask, terminal):
+    learned = ask(f"bntk learn asia.csv --search {words}")
+    found = bntk.learn(bntk.read_table("asia.csv"), search=search).report
+    assert learned["search"] == repr(search)
+    assert learned["arcs"] == [list(arc) for arc in found.dag.arcs]
+    assert learned["pdag"] == (None if found.pdag is None else str(found.pdag))
+    out = terminal(f"bntk learn asia.csv --search {words}")[1]
+    assert (f"pdag        {found.pdag}" in out) == (found.pdag is not None)
+
+
+def test_wrong_options_of_a_search_are_named(terminal):
+    for words, message in [
+        ("pc:alpa=1", "the search pc has no option 'alpa'; did you mean 'alpha'?"),
+        ("pc:alpha=2", "alpha must be a number from 0 to 1, not 2"),
+        ("pc:test=chi2", "test='chi2' is not known"),
+        ("pc:alpha", "expected options as in pc:alpha=0.01"),
+        ("auto:alpha=1", "auto chooses a search"),
+    ]:
+        code, _, err = terminal(f"bntk learn asia.csv --search {words}")
+        assert code in (1, 2)
+        assert message in err.replace("\n", " "), err
+    assert "MMHC\n" in terminal("bntk learn asia.csv --search mmhc")[1]
+    assert terminal("bntk bootstrap asia.csv -n 2 --search pc:alpha=0.01")[0] == 0
+
+
 @pytest.mark.parametrize(("shape", "most"), [("tree", 1), ("forest", 1), ("polytree", 7)])
 def test_shapes_of_networks(shape, most, ask):
     found = ask(f"bntk learn asia.csv --model {shape} --score bic")

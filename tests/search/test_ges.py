@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from cases import every
 from search.test_by_tests import random_dag
+from search.test_separating_sets import members, true_knowledge
 
 import bntk
 from bntk import DAG, search
-from bntk.errors import ArgumentError
+from bntk.errors import ArgumentError, CycleError
 from bntk.learning.counts import TableCounter
 
 
@@ -106,3 +109,50 @@ def test_a_time_budget_gives_the_class_so_far():
     found = bntk.learn_structure(rows, "bic", search=search.GES(time_budget=0))
     assert found.interrupted
     assert len(found.trace) == 1
+
+
+def neighbours(dag: DAG, space: bntk.Space) -> list[DAG]:
+    """The legal structures that differ from a structure in one arc: added, deleted or reversed."""
+    arcs, found = set(dag.arcs), []
+    for tail, head in permutations(dag.nodes, 2):
+        changes = [arcs ^ {(tail, head)}]
+        if (tail, head) in arcs:
+            changes.append(arcs ^ {(tail, head), (head, tail)})
+        for change in changes if (head, tail) not in arcs else []:
+            try:
+                found.append(DAG(dag.nodes, change))
+            except CycleError:
+                continue
+    return [other for other in found if not space.violations(other)]
+
+
+@pytest.mark.parametrize("seed", [13, 143, 228, *every(10, range(250))])
+def test_under_constraints_no_legal_structure_one_arc_from_a_legal_member_is_better(seed):
+    rng = np.random.default_rng(seed)
+    network = bntk.datasets.random_network(int(rng.integers(3, 6)), max_parents=3, seed=seed)
+    rows = network.sample(int(rng.choice([50, 300, 2000])), seed=seed)
+    order = rng.permutation(rows.names).tolist()
+    space = bntk.Space(rows.names, tiers=[order[:2], order[2:]])
+    found = bntk.learn_structure(rows, "bic", space, "ges")
+    assert found.dag.cpdag().skeleton() == found.pdag.skeleton()
+    assert {frozenset(arc) for arc in found.dag.cpdag().directed} <= {frozenset(arc) for arc in found.pdag.directed}
+    for member in (other for other in members(found.dag) if not space.violations(other)):
+        for other in neighbours(member, space):
+            assert bntk.score(other, rows, "bic") <= found.score + 1e-6
+
+
+@pytest.mark.parametrize("seed", every(8, range(150)))
+def test_exact_counts_and_true_knowledge_give_the_legal_part_of_the_class(seed):
+    dag = random_dag(seed, 7)
+    space = true_knowledge(dag, seed)
+    found = bntk.learn_structure(exact_counts(dag, seed), "bic", space, "ges")
+    legal = [other for other in members(dag) if not space.violations(other)]
+    assert found.dag in legal
+    assert set(found.pdag.directed) == set.intersection(*(set(other.arcs) for other in legal))
+
+
+def test_without_tolerance_every_gain_counts():
+    rows = bntk.datasets.asia().sample(500, seed=1)
+    assert bntk.learn_structure(rows, "bic", search=search.GES(tolerance=0)).score == pytest.approx(
+        bntk.learn_structure(rows, "bic", search="ges").score
+    )

@@ -26,8 +26,10 @@ from bntk.classifiers.kde import KernelDensity
 from bntk.data.labels import Labels
 from bntk.data.variable import Variable
 from bntk.graph.dag import DAG
+from bntk.graph.equivalence import PDAG
 from bntk.learning import priors, scores, search
 from bntk.learning.counts.pairs import PairTables, layout_pairs
+from bntk.learning.independence import IndependenceTest
 from bntk.learning.space import Group, Link, Space
 from bntk.learning.space import named as spaces
 
@@ -58,6 +60,15 @@ def _dag() -> Kind:
         return {"nodes": list(dag.nodes), "arcs": [list(arc) for arc in dag.arcs]}
 
     return Kind(DAG, {"nodes": list[str], "arcs": list[list[str]]}, take_apart, put_together)
+
+
+def _pdag() -> Kind:
+    def take_apart(pdag: PDAG) -> dict[str, Any]:
+        pairs = {"directed": pdag.directed, "undirected": pdag.undirected}
+        return {"nodes": list(pdag.nodes), **{name: [list(pair) for pair in some] for name, some in pairs.items()}}
+
+    parts = {"nodes": list[str], "directed": list[list[str]], "undirected": list[list[str]]}
+    return Kind(PDAG, parts, take_apart, PDAG)
 
 
 def _space() -> Kind:
@@ -104,13 +115,15 @@ def kinds() -> dict[str, Kind]:
         "scores": [s for s in _public(scores) if issubclass(s, scores.Score) and not inspect.isabstract(s)],
         "search": [s for s in _public(search) if is_dataclass(s)],
         "space": [Group, Link],
+        "independence": [IndependenceTest],
         "features": [Features, Columns, Gaussian, Multinomial, KernelDensities, KernelDensity],
         "counts": [Counts],
         "ensemble": [Member, TrainingRows],
         "labels": [Labels, ConstantLink, EstimatorLink, NaiveLink],
     }
     found = {f"{family}.{cls.__name__}": _by_fields(cls) for family, some in families.items() for cls in some}
-    return {**found, "graph.DAG": _dag(), "space.Space": _space(), "counts.PairTables": _pair_tables()}
+    others = {"graph.DAG": _dag(), "graph.PDAG": _pdag(), "space.Space": _space(), "counts.PairTables": _pair_tables()}
+    return {**found, **others}
 
 
 @cache

@@ -150,9 +150,9 @@ def independence(
     tester = IndependenceTester(counter, test)
     answers = tester.ask([question(counter, x, y, others)])
     statistic, df, p = (float(values[0]) for values in answers)
-    known = isinstance(test, IndependenceTest)
+    by_chi_squared = isinstance(test, IndependenceTest) and not test.form.permuted and not math.isnan(df)
     name = test.name if isinstance(test, IndependenceTest) else getattr(test, "__name__", "function")
-    return Independence(x, y, tuple(others), name, statistic, int(df) if known and not math.isnan(df) else None, p)
+    return Independence(x, y, tuple(others), name, statistic, int(df) if by_chi_squared else None, p)
 
 
 def question(counter: Counter, x: str, y: str, given: Iterable[str]) -> Question:

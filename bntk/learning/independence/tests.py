@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,8 @@ class IndependenceTest:
     ess : float
         The equivalent sample size of ``"bdeu"``.
     seed : int
-        Of the permutations. Each test has its own stream, so that its p-value does not depend on other tests.
+        Of the permutations. Each test has its own stream, so that its p-value depends neither on other tests nor on the
+        order of the columns.
     fewest_rows : float
         Rows for each cell of the table that ``"mi-adf"`` and ``"x2-adf"`` need: with fewer, the statistic is 0 and the
         p-value 1, as in bnlearn. With 0 every table is tested, as by pgmpy and causal-learn.
@@ -145,14 +147,17 @@ class Answer(NamedTuple):
     p_value: float
 
     def is_stronger_than(self, other: Answer) -> bool:
-        """Whether this p-value is smaller; of two that are too small for a float, whether its logarithm is."""
-        if self.p_value > 0 or other.p_value > 0:
+        """Whether this p-value is smaller; of equal ones, whether the logarithm of a chi-squared p-value is."""
+        if self.p_value != other.p_value or self.p_value == 1:
             return self.p_value < other.p_value
         return log_tail(self.statistic, self.df) < log_tail(other.statistic, other.df)
 
 
 class Answers(NamedTuple):
-    """The results of a batch of tests."""
+    """The results of a batch of tests.
+
+    Those by permutations have the degrees of freedom that statistics are compared by; their p-values do not.
+    """
 
     statistic: Floats
     df: Floats
@@ -200,6 +205,11 @@ class IndependenceTester:
 
     def __init__(self, counter: Counter, test: Any = "mi") -> None:
         self.counter, self.test = counter, as_test(test)
+        if counter.directed and isinstance(self.test, IndependenceTest):
+            raise DataError(
+                "tests of independence do not know of variables that were set by an experiment (intervened=): use a "
+                "score that is a sum over families with hc, tabu, order or exact, or leave out intervened"
+            )
         self.cards = counter.cards
         self.n_tests = 0
         self._known: dict[Question, Iterable[float]] = {}
@@ -209,6 +219,8 @@ class IndependenceTester:
 
     def ask(self, questions: Sequence[Question]) -> Answers:
         """The answers to a batch of questions, those that are new from as few readings of the rows as memory allows."""
+        if isinstance(self.test, IndependenceTest) and self.test.form.permuted:
+            questions = [self._by_name(question) for question in questions]
         new = [question for question in dict.fromkeys(questions) if question not in self._known]
         if new:
             self.n_tests += len(new)
@@ -222,6 +234,12 @@ class IndependenceTester:
     def p_values(self, questions: Sequence[Question]) -> Floats:
         """The p-values alone."""
         return self.ask(questions).p_value
+
+    def _by_name(self, question: Question) -> Question:
+        """A question with its variables in the order of their names, which draws do not depend on columns in."""
+        (x, y, given), name = question, self.counter.names.__getitem__
+        first, second = sorted((x, y), key=name)
+        return first, second, tuple(sorted(given, key=name))
 
     def _consult(self, questions: Sequence[Question]) -> None:
         """Ask the function that stands in for a test."""
@@ -327,10 +345,10 @@ class IndependenceTester:
 
         run_parallel(compute, spans(n, 1 if n < _WORTH_A_THREAD else 8))
         if form.permuted:
-            df = np.full(n, math.nan)
+            df = (rx - 1) * (ry - 1) * q
             p = self._permute(batch, flat, offsets, m, rx, ry, found)
         elif form.statistic == kernels.BAYES:
-            df, p = np.full(n, math.nan), 1.0 / (1.0 + np.exp(np.minimum(found, 700.0)))
+            df, p = np.full(n, math.nan), _posterior(found)
         else:
             if form.adjusted:
                 df = adjusted
@@ -353,7 +371,8 @@ class IndependenceTester:
 
         def compute(t: int) -> float:
             x, y, given = batch[t]
-            words = np.random.SeedSequence([test.seed, x, y, *given]).generate_state(1, np.uint64)
+            hashes = [crc32(self.counter.names[v].encode()) for v in (x, y, *given)]
+            words = np.random.SeedSequence([test.seed, *hashes]).generate_state(1, np.uint64)
             begin = int(offsets[t])
             table = flat[begin : begin + int(m[t] * rx[t] * ry[t])]
             reached, done = kernels.permuted_exceedances(
@@ -363,3 +382,8 @@ class IndependenceTester:
             return least if done == draws else max(least, reached / done)
 
         return np.array(run_parallel(compute, range(len(batch))))
+
+
+def _posterior(log_factor: Floats) -> Floats:
+    """The probability of independence by the log Bayes factor against it, when both are equally likely before."""
+    return np.exp(-np.logaddexp(0.0, log_factor))

@@ -36,6 +36,7 @@ from bntk.learning.search.by_tests import (
     Floats,
     SearchByTests,
     Task,
+    excess,
     in_batches,
     names_of,
     question,
@@ -182,6 +183,7 @@ class IAMB(BlanketSearch):
             answers = yield [question(target, v, found) for v in others]
             best = strongest(answers)
             if answers.p_value[best] > asking.alpha:
+                asking.leave_out(target, found, others, answers.p_value)
                 break
             found.add(others[best])
             if self.form == "inter":
@@ -204,26 +206,32 @@ class IAMB(BlanketSearch):
         while others and frozenset(found) not in seen and len(found) <= asking.most_given(asking.n):
             seen.add(frozenset(found))
             answers: Answers = yield [question(target, v, found - {v}) for v in others]
-            order = np.argsort(answers.p_value, kind="stable")
-            corrected = np.empty(m)
-            corrected[order] = answers.p_value[order] * factor
+            rank = np.searchsorted(np.sort(answers.p_value), answers.p_value, side="right")  # of equal ones, the last
+            corrected = answers.p_value * factor[rank - 1]
             false = [k for k, v in enumerate(others) if v in found - forced and corrected[k] > asking.alpha]
             true = [k for k, v in enumerate(others) if v not in found and corrected[k] <= asking.alpha]
             if false:
-                found = found - {others[max(false, key=lambda k: (corrected[k], -k))]}
+                weakness = -excess(answers)
+                found = found - {others[max(false, key=lambda k: (corrected[k], weakness[k], -k))]}
             elif true:
                 chosen = Answers(*(values[true] for values in answers))
                 found = found | {others[true[strongest(chosen)]]}
+            else:
+                apart = [k for k, v in enumerate(others) if v not in found]
+                asking.leave_out(target, found, [others[k] for k in apart], answers.p_value[apart])
         return found
 
 
 def _first_dependent(asking: Asking, target: int, order: list[int], given: set[int]) -> Task[int | None]:
     """The first variable that depends on the target, given some."""
+    p_values: list[float] = []
     for batch in in_batches(order, 4):
         answers = yield [question(target, v, given) for v in batch]
         dependent = np.flatnonzero(answers.p_value <= asking.alpha)
         if len(dependent):
             return batch[dependent[0]]
+        p_values += answers.p_value.tolist()
+    asking.leave_out(target, given, order, p_values)
     return None
 
 
@@ -238,6 +246,7 @@ def shrink(asking: Asking, target: int, found: set[int], kept: set[int], affinit
             independent = np.flatnonzero(answers.p_value > asking.alpha)
             if len(independent):
                 removed = batch[independent[0]]
+                asking.leave_out(target, found - {removed}, [removed], answers.p_value[independent[:1]])
                 break
         if removed is None:
             return found
@@ -247,7 +256,8 @@ def shrink(asking: Asking, target: int, found: set[int], kept: set[int], affinit
 def neighbors_within(asking: Asking, blankets: list[set[int]], affinity: Floats) -> list[set[int]]:
     """The neighbours among the members of Markov blankets: those that no part of the smaller blanket separates.
 
-    Of two blankets of the same size, no part of either.
+    Of two blankets of the same size, no part of either. Others are separated by the smaller blanket; where the test
+    does not agree, by what was given when one was left out of the blanket of the other.
     """
     possible, required = asking.possible(), asking.required()
     skeleton = [set(row) for row in required]
@@ -264,7 +274,10 @@ def neighbors_within(asking: Asking, blankets: list[set[int]], affinity: Floats)
                 skeleton[x].add(y)
                 skeleton[y].add(x)
     for (x, y, given), p in zip(apart, asking.tester.p_values(apart).tolist()):
-        asking.separate(x, y, given, p)
+        if p > asking.alpha:
+            asking.separate(x, y, given, p)
+        elif (x, y) in asking.outside:
+            asking.separate(x, y, *asking.outside[x, y])
     ranked = [_ranked(pool, x, y, affinity) for x, y, pool in pairs]
     largest = np.array([asking.most_given(len(pool)) for pool in ranked], dtype=np.int64)
     xs, ys = [x for x, _, _ in pairs], [y for _, y, _ in pairs]
@@ -274,7 +287,20 @@ def neighbors_within(asking: Asking, blankets: list[set[int]], affinity: Floats)
             asking.separate(x, y, *found)
             skeleton[x].discard(y)
             skeleton[y].discard(x)
+    separate_forbidden(asking, skeleton, affinity)
     return skeleton
+
+
+def separate_forbidden(asking: Asking, skeleton: list[set[int]], affinity: Floats) -> None:
+    """Find what separates the ends of triples that no arc may join: it tells whether the middle is a collider."""
+    pairs = sorted({(a, b) for a, _, b in asking.untold(skeleton)})
+    pools = [smaller_first(skeleton[x], skeleton[y], np.minimum(affinity[x], affinity[y])) for x, y in pairs]
+    for one in (0, 1):
+        left = [place for place, pair in enumerate(pairs) if pair not in asking.separators]
+        tasks = [separate(asking, *pairs[place], pools[place][one], affinity) for place in left]
+        for place, found in zip(left, asking.together(tasks)):
+            if found is not None:
+                asking.separate(*pairs[place], *found)
 
 
 def separate(

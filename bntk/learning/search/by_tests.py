@@ -85,6 +85,7 @@ class SearchByTests(Search):
         refuse_directed_cycle(asking.space, skeleton)
         if colliders is None:
             colliders = asking.colliders(skeleton)
+        unclear = {*unclear, *asking.untold(skeleton)}
         found = orient(evaluator.names, skeleton, colliders, unclear, asking.space.allowed)
         warn_of_conflicts(evaluator.names, found, type(self).__name__)
         return self._result(asking, evaluator, began, found.dag, found.pdag)
@@ -118,6 +119,8 @@ class Asking:
     ----------
     separators : dict
         For pairs (the smaller first) that were separated, by what and with which p-value.
+    outside : dict
+        The same, of pairs of which one was left out of the Markov blanket of the other.
     """
 
     tester: IndependenceTester
@@ -126,6 +129,7 @@ class Asking:
     max_given: int | None
     progress: bool
     separators: dict[Pair, Separator] = field(default_factory=dict)
+    outside: dict[Pair, Separator] = field(default_factory=dict)
     _affinities: Floats | None = None
 
     @property
@@ -154,10 +158,16 @@ class Asking:
         return size if self.max_given is None else min(size, self.max_given)
 
     def separate(self, x: int, y: int, given: Iterable[int], p: float) -> None:
-        """Note that two variables are independent given others; of several such sets, that of the largest p-value."""
-        pair = min(x, y), max(x, y)
-        if pair not in self.separators or self.separators[pair][1] < p:
-            self.separators[pair] = tuple(sorted(given)), float(p)
+        """Note that two variables are independent given others; of several such sets, that of the largest p-value.
+
+        Of sets with the same p-value, the smaller one.
+        """
+        _note(self.separators, x, y, given, p)
+
+    def leave_out(self, target: int, given: Iterable[int], others: Iterable[int], p_values: Iterable[float]) -> None:
+        """Note that others are no members of a Markov blanket, as they are independent of the target given these."""
+        for v, p in zip(others, p_values):
+            _note(self.outside, target, v, given, p)
 
     def p_value(self, x: int, y: int, given: Iterable[int]) -> float:
         """A single answer."""
@@ -227,6 +237,10 @@ class Asking:
                 found.append(self.collider(a, child, b, p))
         return found
 
+    def untold(self, skeleton: Sequence[set[int]]) -> list[Triple]:
+        """The triples of which nothing separates the ends, which only the constraints or ``max_given`` keep apart."""
+        return [triple for triple in unshielded_triples(skeleton) if triple[::2] not in self.separators]
+
     def affinities(self) -> Floats:
         """How strongly each two variables depend on each other, by the statistics of the unconditional tests.
 
@@ -254,6 +268,13 @@ class Asking:
         return found
 
 
+def _note(noted: dict[Pair, tuple[tuple[int, ...], float]], x: int, y: int, given: Iterable[int], p: float) -> None:
+    pair = min(x, y), max(x, y)
+    new = tuple(sorted(given)), float(p)
+    if pair not in noted or (noted[pair][1], len(new[0])) < (p, len(noted[pair][0])):
+        noted[pair] = new
+
+
 def excess(answers: Answers) -> Floats:
     """By how many standard deviations a statistic is above what is expected under independence; 0 without one."""
     df = np.maximum(np.nan_to_num(answers.df), 1.0)
@@ -261,10 +282,14 @@ def excess(answers: Answers) -> Floats:
 
 
 def strongest(answers: Answers) -> int:
-    """The first of the smallest p-values; of those that are too small for a float, by their logarithm."""
+    """The first of the smallest p-values; of equal ones, by the logarithm of a chi-squared p-value.
+
+    They are equal where they are too small for a float, and by permutations, where none is smaller than that of one
+    permutation.
+    """
     p = answers.p_value
     least = float(p.min())
-    if least > 0:
+    if least == 1:
         return int(p.argmin())
     tied = np.flatnonzero(p == least).tolist()
     return min(tied, key=lambda k: log_tail(float(answers.statistic[k]), float(answers.df[k])))

@@ -134,6 +134,11 @@ def refuse_direction(evaluator: FamilyEvaluator) -> None:
             f"GES searches equivalence classes, and {evaluator.score!r} is not the same for all structures of a class; "
             "take a score that is, as BDeu or BIC, or a search over DAGs, as HillClimbing"
         )
+    if evaluator.counter.directed:
+        raise ArgumentError(
+            "GES searches equivalence classes, whose structures have different scores where variables were set by an "
+            "experiment (intervened=): take a search over DAGs, as HillClimbing, or leave out intervened"
+        )
     weights = evaluator._arc_weights
     if weights is not None and not np.array_equal(weights, weights.T):
         raise ArgumentError(
@@ -181,7 +186,8 @@ class _Walk:
         """Carry out the valid operator that gains most, of equal ones the first by x and y; False without one."""
         slack = self.slack
         found = [each for y in range(self.n) for each in operators(y) if each.gain > slack]
-        found.sort(key=lambda o: (-round(o.gain / slack), o.x, o.y, len(o.clique), sorted(o.clique)))
+        unit = slack or 1e-100  # with a tolerance of 0
+        found.sort(key=lambda o: (-round(o.gain / unit), o.x, o.y, len(o.clique), sorted(o.clique)))
         for operator in found:
             after = self._after(operator)
             if after is None:
@@ -214,7 +220,8 @@ class _Walk:
             found = consistent_extension(directed)
         except GraphError:
             return None
-        return found if self.space.allows(found) else None
+        # What is allowed may make v-structures of its own, which no member of the class has.
+        return found if self.space.allows(found) and cpdag(found) == pdag else None
 
     def _directed(self, pdag: PDAG) -> PDAG | None:
         """A class with the edges directed that only one direction is allowed of; None when that cannot be."""

@@ -63,8 +63,8 @@ _EVERY = 0xFFFFFFFF
 _PIECE, _COUNTED = 1 << 15, 1 << 16
 # What is kept of each set of a size, and of each child in it.
 _BYTES_A_SET, _BYTES_A_FAMILY = 40, 12
-# Sets are counted at once where that takes less time: a set and its children take so many times longer by size. What is
-# found by size before that, where there are more than so many variables, is for a search that is stopped before the end.
+# Sets are counted at once where that takes less time: a set and its children take so many times longer by size. Sets of
+# so many are gone through by size all the same where there are more than a few variables, for who stops before the end.
 _SLOWER, _SMALL, _FEW = 8, 4, 16
 # Parts of the work between which progress is shown.
 _PARTS = 64

@@ -25,15 +25,13 @@ def asking_about(search: SearchByTests, data: Any, target: str, options: Mapping
             raise TypeError(
                 f"there is no option {name!r}{did_you_mean(name, _OPTIONS)}; there are {', '.join(_OPTIONS)}"
             )
-    rest = dict(options)
+    rest = {"identifiers": "drop", **options}
     reading = Reading(**{name: rest.pop(name) for name in ("numeric", "n_bins", "identifiers") if name in rest})
     counter = data if isinstance(data, Counter) else as_counter(data, require_rows=True, reading=reading, **rest)
     target = _checking.text("target", target, "the name of a variable")
     if target not in counter.names:
-        raise UnknownNameError(
-            f"there is no variable {target!r}{did_you_mean(target, counter.names)}; "
-            f"there are {', '.join(counter.names[:20])}"
-        )
+        hint = did_you_mean(target, counter.names) or '; identifiers="keep" keeps columns that identify rows'
+        raise UnknownNameError(f"there is no variable {target!r}{hint}; there are {', '.join(counter.names[:20])}")
     space = spaces.dag(counter.names)
     asking = Asking(IndependenceTester(counter, as_test(search.test)), space, search.alpha, search.max_given, False)
     return asking, counter.names.index(target)

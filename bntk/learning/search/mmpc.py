@@ -153,7 +153,12 @@ class MMHC(SearchByTests):
         apart &= ~(space.start().adjacency() if start is None else start.reorder(space.nodes).adjacency())
         found = self.climb.run(evaluator, space._without(apart), start=start, seed=seed, progress=progress)
         names = space.nodes
-        sets = {(names[x], names[y]): names_of(space, z) for (x, y), (z, _) in sorted(asking.separators.items())}
+        above = found.dag.parent_indices
+        sets = {
+            (names[x], names[y]): names_of(space, z)
+            for (x, y), (z, _) in sorted(asking.separators.items())
+            if x not in above[y] and y not in above[x]
+        }
         return replace(
             found,
             search=repr(self),
@@ -191,6 +196,9 @@ def _forward(asking: Asking, target: int) -> Task[list[int]]:
         return found
     answers = yield [question(target, v, ()) for v in others]
     weakest = dict(zip(others, answers.single(), strict=True))
+    for v, answer in weakest.items():
+        if answer.p_value > asking.alpha:
+            asking.separate(target, v, (), answer.p_value)
     new: Sequence[int] = tuple(found)  # to be given, alone and with others
     while True:
         yield from _weaken(asking, target, weakest, [v for v in found if v not in new], new)

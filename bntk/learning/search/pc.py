@@ -22,6 +22,7 @@ from bntk import _checking
 from bntk.graph.dag import DAG
 from bntk.learning.scores.base import Evaluator
 from bntk.learning.search.base import SearchResult
+from bntk.learning.search.blankets import separate_forbidden
 from bntk.learning.search.by_tests import Asking, Floats, Pair, SearchByTests, Separator, Task, in_batches, question
 from bntk.learning.search.orienting import Collider, Triple, unshielded_triples
 from bntk.learning.search.pools import pairs_between
@@ -79,8 +80,10 @@ class PC(SearchByTests):
         began = time.perf_counter()
         asking = self._tester(evaluator, space, progress)
         skeleton, level = find_skeleton(asking)
+        separate_forbidden(asking, skeleton, asking.affinities())
         if self.colliders == "standard":
             return self._directed(asking, skeleton, evaluator, began)
+        level = max(level, *(len(given) for given, _ in asking.separators.values()), 0)
         colliders, unclear = self._by_all_sets(asking, skeleton, level)
         return self._directed(asking, skeleton, evaluator, began, colliders, unclear)
 
