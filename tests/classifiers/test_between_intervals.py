@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import bntk
 from bntk import classifiers
-from bntk.classifiers.features import Places, centres_of
+from bntk.classifiers.features import Places, centres_of, places_among
 from bntk.classifiers.interpolation import CODINGS_AT_ONCE, codings_of, mean_log_joint
 from bntk.classifiers.saving import dump, parse
 from bntk.data.numbers import AVERAGED_WAYS
@@ -198,6 +198,55 @@ def test_centres_are_medians_and_weights_are_copies() -> None:
     medians = [np.median(again[np.searchsorted(cuts, again) == k]) for k in range(3)]
     np.testing.assert_allclose(centres_of(numbers, cuts, weights.astype(float)), medians)
     np.testing.assert_array_equal(centres_of(again, cuts), centres_of(numbers, cuts, weights.astype(float)))
+
+
+def test_an_interval_without_numbers_has_its_middle_as_its_centre() -> None:
+    cuts = np.array([2.0, 4.0, 8.0])
+    np.testing.assert_array_equal(centres_of(np.array([1.0, 1.5, 4.0, 9.0, 10.0]), cuts), [1.25, 4.0, 6.0, 9.5])
+    np.testing.assert_array_equal(centres_of(np.array([5.0]), cuts), [2.0, 3.0, 5.0, 8.0])
+    generator = np.random.default_rng(0)
+    far = np.append(generator.normal(size=100), [100.5, 1000.7])  # equal widths, of which some have no row
+    X, y = pd.DataFrame({"far": far, "near": generator.normal(size=102)}), generator.integers(0, 2, 102)
+    model = bntk.TAN(numeric="smooth:width").fit(X, y)
+    assert (np.diff(model.features_.centres["far"]) > 0).all()
+    np.testing.assert_array_equal(parse(dump(model)).predict_proba(X), model.predict_proba(X))
+    row = pd.DataFrame({"far": np.linspace(-10, 1100, 20_001), "near": 0.3})
+    assert np.abs(np.diff(model.predict_proba(row), axis=0)).max() < 1e-3
+
+
+@pytest.mark.parametrize("way", ["smooth", "smooth:8", "averaged"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [np.finfo(float).max, np.inf, 0.5, 1.7, -np.finfo(float).max, -np.inf, 3.3],
+        [k * 5e-324 for k in range(20)],
+        [0.0, 5e-324, 1e-310, 1.5, 1e10, 1e300, 1e308, 1.7e308, -1.7e308],
+    ],
+    ids=["largest", "smallest", "both"],
+)
+def test_numbers_of_any_size_have_centres_that_increase(values: list[float], way: str) -> None:
+    generator = np.random.default_rng(1)
+    X, y = pd.DataFrame({"x": generator.choice(values, 200)}), generator.integers(0, 2, 200)
+    model = bntk.NaiveBayes(numeric=way).fit(X, y)
+    found = model.predict_proba(X)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_array_equal(parse(dump(model)).predict_proba(X), found)
+    for member in getattr(model, "members_", [model]):
+        centres = member.features_.centres["x"]
+        assert np.isfinite(centres).all()
+        assert (np.diff(centres / 2) >= 0).all()
+        assert (centres[1:] > centres[:-1]).all()
+        np.testing.assert_array_equal(places_among(centres, centres), np.arange(len(centres)))
+
+
+def test_places_are_those_of_linear_interpolation() -> None:
+    generator = np.random.default_rng(2)
+    centres, numbers = np.sort(generator.normal(size=6)), 2 * generator.normal(size=300)
+    numbers[::9] = np.nan
+    np.testing.assert_allclose(places_among(numbers, centres), np.interp(numbers, centres, np.arange(6)), atol=1e-12)
+    ends = places_among(np.array([-1.7e308, 0.0, 1.7e308]), np.array([-1.7e308, 1.7e308]))
+    np.testing.assert_array_equal(ends, [0.0, 0.5, 1.0])
 
 
 def test_infinite_numbers_are_in_the_outer_intervals() -> None:
