@@ -74,8 +74,8 @@ class EnsembleKDB(BayesClassifier):
         The loss in leave-one-out by which the number of features and of parents of a member is chosen: the root mean
         squared error of the probability of the true class, its mean negative logarithm, or the error rate.
     bootstrap : bool
-        Whether each member learns from rows drawn with replacement, instead of all rows. All copies of a row are then
-        left out together.
+        Whether the tables of each member are counted on rows drawn with replacement, instead of all rows. All copies of
+        a row are then left out together. Rows that ``partial_fit`` adds count once in each member.
     prior : "backoff", Backoff, HDP, or float
         How tables are smoothed. :class:`bntk.priors.Backoff` shrinks each towards the one with a parent less, which
         counts for ``rows`` rows; ``alpha`` is added to the cells of P(feature | class). :class:`bntk.priors.HDP` draws
@@ -225,7 +225,7 @@ class EnsembleKDB(BayesClassifier):
         if not (np.isfinite(self.weights_) & (self.weights_ >= 0)).all() or not 0 < self.temperature_ < np.inf:
             raise DataError("the weights of the members are not numbers from 0, or the temperature is not above 0")
         for member in self._members:
-            member.check(self._columns)
+            member.check(self._columns, self._training.n_rows)
         self._prepare()
 
     # ---------------------------------------------------------------- predicting
