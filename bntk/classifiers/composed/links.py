@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,6 @@ from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
 from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
 from bntk.data.labels import Labels, pair_counts
-from bntk.data.numbers import averaged_ways, smooth_way
 from bntk.data.variable import Variable, plain_state
 from bntk.data.weights import copies_of, scale_of
 from bntk.errors import ArgumentError, DataError
@@ -291,14 +290,24 @@ class LinkMaker:
         parents = tuple(parents)
         if self.labels.cards[target] == 1:
             return ConstantLink(target, parents, self.labels.classes[target][0])
-        if type(self.prototype) is NaiveBayes and self.prototype.missing != "state" and self._adds_terms:
-            if target not in self._features_only:
-                self._features_only[target] = self._fitted(target, ())
+        if self._adds_terms and self._is_sum(target):
             variables = tuple(self.inputs.targets[parent] for parent in parents)
             pairs = [self._pair(target, parent) for parent in parents]
             counts, terms = zip(*pairs, strict=True) if pairs else ((), ())
-            return NaiveLink(target, parents, self._features_only[target], variables, counts, terms)
-        return EstimatorLink(target, parents, self._fitted(target, parents))
+            return NaiveLink(target, parents, self._alone(target), variables, counts, terms)
+        known = self._features_only if not parents else {}
+        return EstimatorLink(target, parents, known.get(target) or self._fitted(target, parents))
+
+    def _alone(self, target: int) -> Any:
+        """The classifier of a class variable given X only, fitted once."""
+        if target not in self._features_only:
+            self._features_only[target] = self._fitted(target, ())
+        return self._features_only[target]
+
+    def _is_sum(self, target: int) -> bool:
+        """Whether the fitted log scores of naive Bayes are a sum over its features, which means over codings are not."""
+        model = self._alone(target)
+        return "members_" not in vars(model) and not model.features_.centres
 
     def _fitted(self, target: int, parents: tuple[int, ...]) -> Any:
         import pandas as pd
@@ -321,17 +330,14 @@ class LinkMaker:
         )
         return np.all([self.codes[j] < self.labels.cards[j] for j in needed], axis=0)
 
-    @cached_property
+    @property
     def _adds_terms(self) -> bool:
-        """Whether the log scores of naive Bayes are a sum over its features, which means over codings are not.
+        """Whether labels are further terms of naive Bayes, where these are a sum.
 
         Weights of classes are those of each class variable by itself, which the counts of pairs do not have.
         """
-        if self.prototype.class_weight is not None:
-            return False
-        numeric = self.prototype.numeric
-        ways = numeric.values() if isinstance(numeric, Mapping) else [numeric]
-        return not averaged_ways(numeric) and not any(map(smooth_way, ways))
+        prototype = self.prototype
+        return type(prototype) is NaiveBayes and prototype.missing != "state" and prototype.class_weight is None
 
     @cached_property
     def _prior(self) -> Prior:
