@@ -30,7 +30,7 @@ from bntk._memory import says_what_to_do
 from bntk._threads import using_threads
 from bntk.classifiers.class_weights import refuse_balanced, with_class_weight
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
-from bntk.classifiers.features import ClassColumn, Features, Rows
+from bntk.classifiers.features import ClassColumn, Features, Rows, leaves_states
 from bntk.classifiers.interpolation import average, interpolated
 from bntk.classifiers.parameters import check_parameters
 from bntk.classifiers.partitions import also_lazily
@@ -312,7 +312,7 @@ class BayesClassifier(RowReader):
         ten different whole numbers states, as ``"auto"``.
         ``"gaussian"`` and ``"kde"`` estimate a density given the class, ``"multinomial"`` treats the columns as counts
         of words. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states already,
-        which are left as they are.
+        which are left as they are by default; where something else is asked for, those that are numbers are numbers.
     n_bins : int
         The number of intervals for ``"width"``, ``"frequency"`` and ``"hartemink"``.
     missing : {"marginal", "em", "state"}
@@ -472,7 +472,8 @@ class BayesClassifier(RowReader):
     ) -> Self:
         """Learn one model, or where ``numeric`` asks for several that are averaged, each of them."""
         self.__dict__.pop("members_", None)
-        ways = averaged_ways(self.numeric) if isinstance(self.numeric, (str, Mapping)) else []
+        numeric = self._numeric_of(X)
+        ways = averaged_ways(numeric) if isinstance(numeric, (str, Mapping)) else []
         if not ways:
             return self._fit(X, y, sample_weight, classes, for_more)
         seed = self._seed
@@ -515,9 +516,13 @@ class BayesClassifier(RowReader):
     def _learn_features(self, X: Any, codes: NDArray[Any], weights: Floats | None) -> tuple[Features, Rows]:
         """What the columns are, and the rows read."""
         return Features.learn(
-            X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state", self.identifiers,
-            self._cutting,
+            X, codes, len(self.classes_), weights, self._numeric_of(X), self.n_bins, self.missing == "state",
+            self.identifiers, self._cutting,
         )  # fmt: skip
+
+    def _numeric_of(self, X: Any) -> Any:
+        """What becomes of numbers in X: of those in a table, nothing by default."""
+        return "auto" if leaves_states(X, self.numeric, type(self).numeric) else self.numeric
 
     def _classes_of(self, labels: ClassColumn) -> NDArray[Any]:
         """The classes: the labels that occur."""

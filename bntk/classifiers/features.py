@@ -167,10 +167,10 @@ class Features:
         A missing class has the number of classes as its code: such a row has no part in cuts by the class, but in
         everything else. With ``missing_is_state``, being missing is one more state of each feature with a missing cell.
         Columns that nothing can be learned from are left out, see :func:`bntk.data.coding.left_out`. ``cutting`` is
-        what the rule for numbers does with those that are not states.
+        what the rule for numbers does with those that are not states; it leaves the states of a table as they are.
         """
         columns = columns_of(X)
-        as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
+        as_labels = isinstance(numeric, str) and (numeric == "category" or leaves_states(X, numeric))
         numbers = {} if as_labels else columns_of_numbers(columns)
         known_ways = (*WAYS, DRAWN) if cutting == DRAWN else WAYS
         ways = ways_of(numeric, columns, numbers, cutting, known_ways, weights)
@@ -225,6 +225,11 @@ class Features:
     def _as_table(self, codes: NDArray[Any]) -> Table:
         """A table of codes. The code of a missing cell, one past the last state, is that of the state after it."""
         return Table._make(codes.astype(code_dtype(self.variables), copy=False), self.variables)
+
+
+def leaves_states(X: Any, numeric: str | Mapping[str, Any], default: str | Mapping[str, Any] = "auto") -> bool:
+    """Whether X is a table whose states stay what they are, because ``numeric`` does not ask for anything else."""
+    return isinstance(X, Table) and isinstance(numeric, str) and numeric in ("auto", default)
 
 
 def _with_missing_state(variable: Variable) -> Variable:

@@ -92,6 +92,45 @@ def test_probabilities_do_not_jump_at_a_cut(name: str) -> None:
         assert np.ptp(found[: len(cuts)], axis=0).max() > 0 or name in ("RMCV", "STAN", "STAND")  # which may drop it
 
 
+@pytest.mark.parametrize("way", ["smooth", "averaged", "frequency", "category", {"size": [0.0], "weight": "joint"}])
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_of_a_table_are_those_of_a_frame_where_something_is_asked_for(name: str, way: Any) -> None:
+    X, _ = rows()
+    way = "smooth:6" if way == made(name).numeric else way  # the default leaves the states of a table
+    one = fitted(made(name, numeric=way))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BntkWarning)
+        table = bntk.Table.from_frame(X)
+        other = made(name, numeric=way).fit(table, rows()[1])
+    assert other.features_.cuts.keys() == one.features_.cuts.keys()
+    for own, same in zip(other.features_.variables, one.features_.variables, strict=True):
+        assert own.states == same.states
+    np.testing.assert_array_equal(other.predict_proba(table), one.predict_proba(X))
+    np.testing.assert_array_equal(other.predict_proba(X), one.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_states_of_a_table_are_left_as_they_are_by_default(name: str) -> None:
+    X, y = rows()
+    table = bntk.Table.from_frame(X.round())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BntkWarning)
+        model = made(name).fit(table, y)
+    assert [v.states for v in model.features_.variables] == [v.states for v in table.variables]
+
+
+@pytest.mark.parametrize("numeric", ["frequency", "mdl", {"size": [0.5]}])
+def test_numbers_of_a_table_for_several_classes(numeric: Any) -> None:
+    X, y = rows()
+    X = X.dropna(ignore_index=True)
+    Y = pd.DataFrame({"kind": y[: len(X)], "big": X["size"] > 0, "level": X["count"] % 2})
+    table = bntk.Table.from_frame(X)
+    for model in (bntk.MDBNC(numeric=numeric), bntk.ClassifierChain(bntk.TAN(numeric=numeric))):
+        one, other = clone(model).fit(X, Y), clone(model).fit(table, Y)
+        for got, expected in zip(other.predict_proba(table), one.predict_proba(X), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
 def test_without_interpolation_they_do() -> None:
     X, _ = rows()
     model = fitted(bntk.NaiveBayes(numeric="joint"))

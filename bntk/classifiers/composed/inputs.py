@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.classifiers.base import BayesClassifier, _n_rows, _rows_of
+from bntk.classifiers.features import leaves_states
 from bntk.data.coding import has_states
 from bntk.data.columns import columns_of, mapping_columns, numbers_of
 from bntk.data.table import Table, code_dtype
@@ -76,7 +77,18 @@ def read_inputs(X: Any, prototype: Any, targets: tuple[Variable, ...]) -> Inputs
     """Rows of X for a kind of classifier; X is checked already."""
     discrete = isinstance(prototype, BayesClassifier)
     n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
-    return Inputs(_columns(X) if discrete else _plain(X), n_rows, discrete, targets)
+    if not discrete:
+        return Inputs(_plain(X), n_rows, discrete, targets)
+    if isinstance(X, Table) and not leaves_states(X, prototype.numeric, type(prototype).numeric):
+        return Inputs({name: _uncoded(X, name) for name in X.names}, n_rows, discrete, targets)
+    return Inputs(_columns(X), n_rows, discrete, targets)
+
+
+def _uncoded(table: Table, name: str) -> Any:
+    """A column of a table as numbers, where it holds numbers, or as categories, as those of class variables are."""
+    variable, codes = table.variable(name), table.column(name)
+    values = np.array([*variable.states, None], dtype=object)[codes]
+    return _as_categories(variable, codes) if numbers_of(values) is None else values
 
 
 def _columns(X: Any) -> Any:

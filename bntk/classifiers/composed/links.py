@@ -305,7 +305,7 @@ class LinkMaker:
         return self._features_only[target]
 
     def _is_sum(self, target: int) -> bool:
-        """Whether the fitted log scores of naive Bayes are a sum over its features, which means over codings are not."""
+        """Whether its fitted log scores are a sum over features, which means over codings of numbers are not."""
         model = self._alone(target)
         return "members_" not in vars(model) and not model.features_.centres
 
