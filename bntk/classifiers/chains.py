@@ -344,7 +344,7 @@ def _estimated(trees: Trees, member: Member, cards: Ints, n_classes: int, hdp: H
     before it.
     """
     counts = trees.counts.copy()
-    ends = np.append(trees.roots[1:], len(trees.nodes))
+    ends = np.append(trees.roots, len(trees.nodes))[1:]  # none for a member without features
     for f, (root, end) in enumerate(zip(trees.roots.tolist(), ends.tolist(), strict=True)):
         r, n = int(cards[member.features[f]]), end - root
         above, depth = _places(trees, root, n, cards[member.parents[f]])

@@ -149,6 +149,21 @@ def test_the_ensemble_is_the_weighted_mean_raised_to_a_power():
     assert ensemble.weights_.sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("prior", ["backoff", "mle", 0.5, HDP(iterations=5, burn_in=0)])
+def test_a_member_may_have_no_features(prior, tmp_path):
+    X, y = mixed()
+    X = X.assign(colour="red", shape="round", size=2.5, weight=1)
+    ensemble = bntk.EnsembleKDB(3, prior=prior).fit(X, y)
+    assert ensemble.n_features_used_.tolist() == [0, 0, 0]
+    shares = y.value_counts(normalize=True).sort_index()
+    np.testing.assert_allclose(ensemble.member_proba(X[:2]), np.tile(shares, (3, 2, 1)), atol=0.01)
+    assert ensemble.feature_importances_.tolist() == [0, 0, 0, 0]
+    assert ensemble.member(0).dag.n_arcs == 0
+    ensemble.save(tmp_path / "none.json")
+    assert (bntk.load(tmp_path / "none.json").predict_proba(X) == ensemble.predict_proba(X)).all()
+    assert (ensemble.partial_fit(X, y).predict(X) == shares.idxmax()).all()
+
+
 def test_log_joint_and_probabilities_belong_together():
     X, y = mixed(missing=0.2)
     ensemble = bntk.EnsembleKDB(4).fit(X, y)
