@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from bntk.classifiers.explain import Explanations
     from bntk.explore import ExplorerView
@@ -125,6 +126,32 @@ class RowReader(ClassifierMixin, BaseEstimator):
         from bntk.classifiers.saving import save
 
         save(self, path, force=force)
+
+    def plot(self, given: Mapping[str, Any] | None = None, **options: Any) -> Axes:
+        """Draw the network of the fitted classifier, with its class in colour; with evidence, also posteriors.
+
+        It is for classifiers that have a ``network_``; others say which of their parts can be drawn.
+
+        Parameters
+        ----------
+        given : mapping of variable to finding, optional
+            Evidence; ``{}`` shows the marginals.
+        **options
+            Those of :meth:`bntk.BayesianNetwork.plot`, such as ``strengths="mi"``, ``ax`` and ``title``.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> import bntk
+        >>> rows = bntk.datasets.asia().sample(200, seed=1).to_pandas()
+        >>> axes = bntk.TAN().fit(rows.drop(columns="dysp"), rows["dysp"]).plot(strengths="mi")
+        """
+        from bntk.viz.classifier import plot_classifier
+
+        return plot_classifier(self, given, **options)
 
     def explore(
         self,

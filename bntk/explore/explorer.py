@@ -97,7 +97,7 @@ def network_of(classifier: Any) -> tuple[BayesianNetwork, str]:
     kind, network = type(classifier).__name__, getattr(classifier, "network_", None)
     if network is None:
         raise DataError(
-            f"a {kind} is not a single network, and cannot be explored; those that have a network_ can: NaiveBayes, "
+            f"{kind} is not a single network, and cannot be explored; those that have a network_ can: NaiveBayes, "
             "TAN, FAN, KDB, BAN, STAN, BayesNetClassifier, MDBNC and their relatives"
         )
     why = _other_than_network(classifier)
