@@ -129,7 +129,9 @@ def test_a_saved_classifier_of_two_classes_predicts_as_the_same_one_in_python(na
         np.testing.assert_array_equal(answer["probabilities"], p)
 
 
-@pytest.mark.parametrize("numeric", ["mdl", "width", "frequency", "gaussian", "kde"])
+@pytest.mark.parametrize(
+    "numeric", ["mdl", "width", "frequency", "gaussian", "kde", "smooth", "smooth:8", "smooth:joint", "averaged"]
+)
 def test_numbers_are_learned_and_predicted_as_in_python(numeric, ask, terminal):
     assert terminal(f"bntk learn measured.csv --target kind --model nb --numeric {numeric} -o model.json")[0] == 0
     frame = pd.read_csv("measured.csv")
