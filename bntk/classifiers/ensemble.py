@@ -60,7 +60,9 @@ class EnsembleKDB(BayesClassifier):
     rows that are held out.
 
     A row in which a parent is missing is predicted with the parents before it in the chain, and a missing feature is
-    left out. The classifier keeps its training rows, and so does a file of it.
+    left out. The classifier keeps its training rows, and so does a file of it. All rows are counted in tables; where
+    they are more than 2,048, as many drawn at random are predicted in leave-one-out and tell the information of
+    features. ``partial_fit`` adds rows to the tables, and leaves the members, their weights and the power as they are.
 
     Parameters
     ----------
@@ -256,7 +258,12 @@ class EnsembleKDB(BayesClassifier):
         return found
 
     def member_proba(self, X: Any) -> Floats:
-        """The probabilities that each member gives, shape (n_members, n_rows, n_classes)."""
+        """The probabilities that each member gives, shape (n_members, n_rows, n_classes).
+
+        Their mean by ``weights_``, raised to the power ``temperature_`` and normalised, is ``predict_proba``; but where
+        numbers are interpolated (``numeric="smooth"``), members take each as in its interval here, and with
+        ``numeric="averaged"`` they are those of ``members_[0]``.
+        """
         rows = self._read(X)
         codes = self._states(rows.table)
         found = np.array(run_parallel(lambda tables: tables.predict(codes, rows.numbers)[0], self._tables))

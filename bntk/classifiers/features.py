@@ -229,7 +229,7 @@ class Features:
 
 def leaves_states(X: Any, numeric: str | Mapping[str, Any], default: str | Mapping[str, Any] = "auto") -> bool:
     """Whether X is a table whose states stay what they are, because ``numeric`` does not ask for anything else."""
-    return isinstance(X, Table) and isinstance(numeric, str) and numeric in ("auto", default)
+    return isinstance(X, Table) and isinstance(numeric, str) and numeric in ("auto", "category", default)
 
 
 def _with_missing_state(variable: Variable) -> Variable:

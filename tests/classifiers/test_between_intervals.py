@@ -15,7 +15,7 @@ from sklearn.base import clone
 import bntk
 from bntk import classifiers
 from bntk.classifiers.features import Places, centres_of, places_among
-from bntk.classifiers.interpolation import CODINGS_AT_ONCE, codings_of, mean_log_joint
+from bntk.classifiers.interpolation import CODINGS_AT_ONCE, codings_of, interpolated, mean_log_joint
 from bntk.classifiers.saving import dump, parse
 from bntk.data.numbers import AVERAGED_WAYS
 from bntk.errors import ArgumentError, BntkWarning, DataError, ParseError, UnseenStateWarning
@@ -197,6 +197,37 @@ def test_shares_of_codings_sum_to_one_and_have_the_numbers_as_their_means() -> N
     means = np.add.reduceat(codings.shares * codings.table.codes[:3], codings.starts, axis=1)
     np.testing.assert_allclose(means, np.where(np.isnan(among), 5, among))
     np.testing.assert_array_equal(codings.table.codes[3], table.codes[3][codings.rows])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        bntk.NaiveBayes(numeric="smooth"),
+        bntk.NaiveBayes(numeric="smooth:8", missing="state"),
+        bntk.NaiveBayes(numeric={"size": "smooth", "weight": "gaussian"}),
+        bntk.NaiveBayes(numeric={"size": "smooth", "weight": "smooth", "count": "smooth:3"}, class_prior="uniform"),
+        bntk.MANB(numeric="smooth"),
+        bntk.WANBIA(numeric="smooth"),
+    ],
+    ids=repr,
+)
+def test_exchanging_terms_of_naive_bayes_is_the_same_as_predicting_all_codings(model: Any, monkeypatch: Any) -> None:
+    X, _ = rows()
+    fitted(model)
+    read = model._read(X)
+    expected = interpolated(model._log_scores, read, model._log_densities(read))
+    np.testing.assert_allclose(model.log_joint(X), expected, rtol=1e-12, atol=1e-12)
+    whole = model.predict_proba(X)
+    monkeypatch.setattr("bntk.classifiers.interpolation.CODINGS_AT_ONCE", 10)
+    np.testing.assert_array_equal(model.predict_proba(X), whole)
+
+
+def test_impossible_states_of_naive_bayes_are_left_to_the_codings() -> None:
+    X, y = rows()
+    model = bntk.NaiveBayes(numeric="smooth", prior="mle").fit(X, y)
+    read = model._read(X)
+    assert not model._log_tables().are_finite
+    np.testing.assert_array_equal(model.log_joint(X), interpolated(model._log_scores, read, 0.0))
 
 
 def test_many_rows_are_predicted_in_blocks_to_the_same_bits(monkeypatch: Any) -> None:

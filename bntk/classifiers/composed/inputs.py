@@ -79,16 +79,17 @@ def read_inputs(X: Any, prototype: Any, targets: tuple[Variable, ...]) -> Inputs
     n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
     if not discrete:
         return Inputs(_plain(X), n_rows, discrete, targets)
-    if isinstance(X, Table) and not leaves_states(X, prototype.numeric, type(prototype).numeric):
-        return Inputs({name: _uncoded(X, name) for name in X.names}, n_rows, discrete, targets)
-    return Inputs(_columns(X), n_rows, discrete, targets)
+    data = _columns(X)
+    if isinstance(data, Table) and not leaves_states(data, prototype.numeric, type(prototype).numeric):
+        data = {name: _uncoded(data, name) for name in data.names}
+    return Inputs(data, n_rows, discrete, targets)
 
 
 def _uncoded(table: Table, name: str) -> Any:
     """A column of a table as numbers, where it holds numbers, or as categories, as those of class variables are."""
     variable, codes = table.variable(name), table.column(name)
     values = np.array([*variable.states, None], dtype=object)[codes]
-    return _as_categories(variable, codes) if numbers_of(values) is None else values
+    return _as_categories(variable, codes.astype(np.int64)) if numbers_of(values) is None else values
 
 
 def _columns(X: Any) -> Any:
