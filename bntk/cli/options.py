@@ -443,6 +443,7 @@ def model(text: str) -> ModelSpec:
 
 def _literal(text: str) -> Any:
     """A number, True, False or None where the text is one, else the text."""
+    text = text.capitalize() if text.lower() in ("true", "false") else text
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):

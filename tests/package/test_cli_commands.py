@@ -143,6 +143,31 @@ def test_numbers_are_learned_and_predicted_as_in_python(numeric, ask, terminal):
 
 
 @pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--numeric mdl", None),
+        ("--numeric smooth", "interpolated between the intervals of"),
+        ("--numeric averaged", "the mean of several models"),
+        ("--numeric gaussian", "have densities"),
+    ],
+)
+def test_a_query_of_a_classifier_tells_where_predictions_are_others(options, said, terminal):
+    assert terminal(f"bntk learn measured.csv --target kind --model nb {options} -o model.json")[0] == 0
+    code, _, err = terminal("bntk query model.json kind")
+    assert code == 0
+    assert (said in err and "predictions (NaiveBayes) may be others" in err) if said else not err
+
+
+def test_truth_values_of_options_may_be_written_in_any_case(terminal):
+    for word in ("true", "True", "TRUE"):
+        code, _, err = terminal(
+            f"bntk learn asia.csv --target dysp --model ekdb:n_members=2,bootstrap={word} -o m.json"
+        )
+        assert (code, err) == (0, "")
+        assert bntk.load("m.json").bootstrap is True
+
+
+@pytest.mark.parametrize(
     ("labels", "classes"), [("01", [0, 1]), (["false", "true"], [False, True]), ("ab", ["a", "b"])]
 )
 def test_classes_may_be_numbers_and_truth_values(labels, classes, folder, ask):
