@@ -38,7 +38,7 @@ from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unlabelled import UnlabelledRows, refuse_parents
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
-from bntk.data.coding import declared_order
+from bntk.data.coding import check_column_names, declared_order
 from bntk.data.columns import code_column, named_for_sklearn
 from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import SMOOTH, averaged_ways
@@ -228,6 +228,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
                 raise DataError(f"X has the columns {names}; the classifier was fitted with {self.features_.names}")
             return X
         if _is_frame(X):
+            if hasattr(X, "iloc"):  # other libraries have no frames with two columns of one name
+                check_column_names([str(name) for name in X.columns])
             validate_data(self, named_for_sklearn(X), skip_check_array=True, reset=reset)
             if not len(X):
                 raise ValueError("Found array with 0 sample(s): X has no rows, but a minimum of 1 is required.")
