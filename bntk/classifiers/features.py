@@ -89,6 +89,11 @@ class Rows(NamedTuple):
     numbers: Floats
     places: Places | None = None
 
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Some of the rows."""
+        places = None if self.places is None else self.places._replace(among=self.places.among[:, rows])
+        return Rows(self.table.take(rows), np.ascontiguousarray(self.numbers[:, rows]), places)
+
 
 @dataclass(frozen=True)
 class Features:

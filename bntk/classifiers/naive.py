@@ -15,7 +15,7 @@ from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.classifiers import sparse
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.features import Features, Rows
-from bntk.classifiers.interpolation import blocks, mean_log_joint, moves_of
+from bntk.classifiers.interpolation import blocks, interpolated, mean_log_joint, moves_of
 from bntk.data.table import Table
 from bntk.data.variable import Variable
 from bntk.errors import DataError
@@ -141,9 +141,17 @@ class NaiveBayes(NetworkClassifier):
     def _row_scores(self, rows: Rows) -> Floats:
         if issparse(rows.numbers) and not self.features_.continuous:
             return self._log_tables().scores_of_present(rows.numbers)
-        if rows.places is not None and (tables := self._log_tables()).are_finite:
-            return tables.interpolated(rows, self._log_densities(rows))
-        return super()._row_scores(rows)
+        return self._row_scores_with(rows, 0.0)
+
+    def _row_scores_with(self, rows: Rows, more: Floats | float) -> Floats:
+        """The log joint of rows that are not sparse, with further terms of each row and class."""
+        added = self._log_densities(rows) + more
+        if rows.places is None:
+            return np.asarray(self._log_scores(rows.table) + added)
+        is_sum = type(self)._log_scores is NaiveBayes._log_scores  # a class below may have its own
+        if is_sum and (tables := self._log_tables()).are_finite:
+            return tables.interpolated(rows, added)
+        return interpolated(self._log_scores, rows, added)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -42,7 +42,9 @@ LABELS = {"colour": ["blue", "green", "red"], "big": [0, 1], "old": [False, True
 
 
 @pytest.mark.parametrize("chain", [bntk.ClassifierChain, bntk.CircularChain, bntk.ChainEnsemble])
-@pytest.mark.parametrize("numeric", ["auto", {"a": [0.0]}, "smooth", "frequency"])
+@pytest.mark.parametrize(
+    "numeric", ["auto", {"a": [0.0]}, "smooth", "frequency", "joint", "hartemink", "averaged", {"a": "smooth:joint"}]
+)
 def test_labels_are_features_of_naive_bayes_also_where_numbers_are_interpolated(chain, numeric):
     X, Y = data(numbers=True)
     one, other = (

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.classifiers.base import BayesClassifier, _n_rows, _rows_of
-from bntk.classifiers.features import leaves_states
+from bntk.classifiers.features import Rows, leaves_states
 from bntk.data.coding import has_states
 from bntk.data.columns import columns_of, mapping_columns, numbers_of
 from bntk.data.table import Table, code_dtype
@@ -46,11 +46,13 @@ class Inputs:
     discrete: bool
     targets: tuple[Variable, ...]
     _scores: dict[int, Floats] = field(default_factory=dict, repr=False)
+    _read: dict[int, Rows] = field(default_factory=dict, repr=False)
 
     def take(self, rows: NDArray[np.intp]) -> Inputs:
         """These rows only; a row may be taken more than once."""
         scores = {model: of[rows] for model, of in self._scores.items()}
-        return replace(self, data=_rows_of(self.data, rows), n_rows=len(rows), _scores=scores)
+        read = {model: of.take(rows) for model, of in self._read.items()}
+        return replace(self, data=_rows_of(self.data, rows), n_rows=len(rows), _scores=scores, _read=read)
 
     def given(self, parents: Sequence[int], codes: Codes) -> Any:
         """X with the labels of some class variables, codes of shape (n_parents, n_rows), behind its columns."""
@@ -71,6 +73,12 @@ class Inputs:
         if id(model) not in self._scores:
             self._scores[id(model)] = model.log_joint(self.data)
         return self._scores[id(model)]
+
+    def read(self, model: NaiveBayes) -> Rows:
+        """X as a model reads it, once for each model."""
+        if id(model) not in self._read:
+            self._read[id(model)] = model._read(self.data)
+        return self._read[id(model)]
 
 
 def read_inputs(X: Any, prototype: Any, targets: tuple[Variable, ...]) -> Inputs:
