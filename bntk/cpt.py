@@ -357,8 +357,9 @@ def check_table_size(child: Variable, parents: Sequence[Variable], limit: int = 
         sizes = " x ".join(str(v.n_states) for v in (*parents, child))
         raise TooLargeError(
             f"{family_text(child, parents)} would have {sizes} = {entries:,} entries "
-            f"({entries * 8 / 2**30:,.1f} GiB), over the limit of {limit:,}; give {child.name!r} fewer parents, "
-            "merge states, or raise the limit where you can (max_entries of bntk.fit)"
+            f"({entries * 8 / 2**30:,.1f} GiB), over the limit of {limit:,}; give {child.name!r} fewer parents "
+            "(max_parents of a space, k of KDB), merge states, or raise the limit where you can (max_entries of "
+            "bntk.fit)"
         )
 
 

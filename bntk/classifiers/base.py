@@ -30,7 +30,7 @@ from bntk._memory import says_what_to_do
 from bntk._threads import using_threads
 from bntk.classifiers.class_weights import refuse_balanced, with_class_weight
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
-from bntk.classifiers.features import ClassColumn, Features, Rows
+from bntk.classifiers.features import ClassColumn, Features, Rows, leaves_states
 from bntk.classifiers.interpolation import average, interpolated
 from bntk.classifiers.parameters import check_parameters
 from bntk.classifiers.partitions import also_lazily
@@ -38,7 +38,7 @@ from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.classifiers.unlabelled import UnlabelledRows, refuse_parents
 from bntk.classifiers.unsaved import Unsaved, refuse_unsaved
 from bntk.cpt import CPT
-from bntk.data.coding import declared_order
+from bntk.data.coding import check_column_names, declared_order
 from bntk.data.columns import code_column, named_for_sklearn
 from bntk.data.dask_frames import is_dask_frame
 from bntk.data.numbers import SMOOTH, averaged_ways
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from bntk.classifiers.explain import Explanations
     from bntk.explore import ExplorerView
@@ -125,6 +126,32 @@ class RowReader(ClassifierMixin, BaseEstimator):
         from bntk.classifiers.saving import save
 
         save(self, path, force=force)
+
+    def plot(self, given: Mapping[str, Any] | None = None, **options: Any) -> Axes:
+        """Draw the network of the fitted classifier, with its class in colour; with evidence, also posteriors.
+
+        It is for classifiers that have a ``network_``; others say which of their parts can be drawn.
+
+        Parameters
+        ----------
+        given : mapping of variable to finding, optional
+            Evidence; ``{}`` shows the marginals.
+        **options
+            Those of :meth:`bntk.BayesianNetwork.plot`, such as ``strengths="mi"``, ``ax`` and ``title``.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Examples
+        --------
+        >>> import bntk
+        >>> rows = bntk.datasets.asia().sample(200, seed=1).to_pandas()
+        >>> axes = bntk.TAN().fit(rows.drop(columns="dysp"), rows["dysp"]).plot(strengths="mi")
+        """
+        from bntk.viz.classifier import plot_classifier
+
+        return plot_classifier(self, given, **options)
 
     def explore(
         self,
@@ -201,6 +228,8 @@ class RowReader(ClassifierMixin, BaseEstimator):
                 raise DataError(f"X has the columns {names}; the classifier was fitted with {self.features_.names}")
             return X
         if _is_frame(X):
+            if hasattr(X, "iloc"):  # other libraries have no frames with two columns of one name
+                check_column_names([str(name) for name in X.columns])
             validate_data(self, named_for_sklearn(X), skip_check_array=True, reset=reset)
             if not len(X):
                 raise ValueError("Found array with 0 sample(s): X has no rows, but a minimum of 1 is required.")
@@ -312,7 +341,7 @@ class BayesClassifier(RowReader):
         ten different whole numbers states, as ``"auto"``.
         ``"gaussian"`` and ``"kde"`` estimate a density given the class, ``"multinomial"`` treats the columns as counts
         of words. A mapping chooses for each column, and may give cut points. A :class:`bntk.Table` has states already,
-        which are left as they are.
+        which are left as they are by default; where something else is asked for, those that are numbers are numbers.
     n_bins : int
         The number of intervals for ``"width"``, ``"frequency"`` and ``"hartemink"``.
     missing : {"marginal", "em", "state"}
@@ -472,7 +501,8 @@ class BayesClassifier(RowReader):
     ) -> Self:
         """Learn one model, or where ``numeric`` asks for several that are averaged, each of them."""
         self.__dict__.pop("members_", None)
-        ways = averaged_ways(self.numeric) if isinstance(self.numeric, (str, Mapping)) else []
+        numeric = self._numeric_of(X)
+        ways = averaged_ways(numeric) if isinstance(numeric, (str, Mapping)) else []
         if not ways:
             return self._fit(X, y, sample_weight, classes, for_more)
         seed = self._seed
@@ -515,9 +545,13 @@ class BayesClassifier(RowReader):
     def _learn_features(self, X: Any, codes: NDArray[Any], weights: Floats | None) -> tuple[Features, Rows]:
         """What the columns are, and the rows read."""
         return Features.learn(
-            X, codes, len(self.classes_), weights, self.numeric, self.n_bins, self.missing == "state", self.identifiers,
-            self._cutting,
+            X, codes, len(self.classes_), weights, self._numeric_of(X), self.n_bins, self.missing == "state",
+            self.identifiers, self._cutting,
         )  # fmt: skip
+
+    def _numeric_of(self, X: Any) -> Any:
+        """What becomes of numbers in X: of those in a table, nothing by default."""
+        return "auto" if leaves_states(X, self.numeric, type(self).numeric) else self.numeric
 
     def _classes_of(self, labels: ClassColumn) -> NDArray[Any]:
         """The classes: the labels that occur."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,14 +46,27 @@ class Member:
         The features in use, in the order in which they were drawn.
     parents : tuple of ndarray of int
         The chain of parents of each of them, without the class.
+    copies : ndarray of int
+        How often each training row was drawn; rows beyond its end count once, as all do where none were drawn.
     """
 
     cuts: tuple[NDArray[np.float64], ...]
     features: NDArray[np.int64]
     parents: tuple[NDArray[np.int64], ...]
+    copies: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
-    def check(self, columns: Sequence[Variable | str]) -> None:
-        """Refuse what was read from a file if it does not fit the columns."""
+    def weights(self, training: TrainingRows) -> Floats:
+        """How often each training row counts."""
+        found = training.weights
+        if len(self.copies):
+            found = found.copy()
+            found[: len(self.copies)] *= self.copies
+        return found
+
+    def check(self, columns: Sequence[Variable | str], n_rows: int) -> None:
+        """Refuse what was read from a file if it does not fit the columns and the training rows."""
+        if self.copies.ndim != 1 or len(self.copies) > n_rows or (self.copies < 0).any():
+            raise DataError("a member has not one number of copies, from 0, for each training row")
         if len(self.cuts) != sum(isinstance(column, str) for column in columns):
             raise DataError("a member has not one list of cut points for each column of numbers")
         for points in self.cuts:
@@ -213,22 +226,22 @@ class ChainTables:
     ) -> ChainTables:  # fmt: skip
         """Count the tables of a member; with ``hdp``, they are the estimates of a hierarchical Dirichlet process."""
         cards = cards_of(columns, member.cuts)
-        train = coded(columns, member.cuts, training.codes, training.numbers)
+        train, weights = coded(columns, member.cuts, training.codes, training.numbers), member.weights(training)
         depths = np.array([len(chain) for chain in member.parents], dtype=np.int64)
         parents = np.zeros((len(depths), max(1, depths.max(initial=0))), dtype=np.int64)
         for f, chain in enumerate(member.parents):
             parents[f, : len(chain)] = chain
         few = 0 if hdp is not None else max(FEW_ROWS, FEW_ROWS_A_CLASS * n_classes)
         trees = Trees(*kernels.build_tables(
-            train, cards, training.classes, training.weights, n_classes, member.features, parents, depths, few
+            train, cards, training.classes, weights, n_classes, member.features, parents, depths, few
         ))  # fmt: skip
         if hdp is not None:
             trees = _estimated(trees, member, cards, n_classes, hdp)
-        prior = class_table(training.classes, training.weights, n_classes, float(smoothing[0]), given)
+        prior = class_table(training.classes, weights, n_classes, float(smoothing[0]), given)
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior)
         return cls(
-            member, columns, cards, train, training.classes, training.weights, parents, depths, trees, few, smoothing,
+            member, columns, cards, train, training.classes, weights, parents, depths, trees, few, smoothing,
             hdp is not None, log_prior,
         )  # fmt: skip
 
@@ -331,7 +344,7 @@ def _estimated(trees: Trees, member: Member, cards: Ints, n_classes: int, hdp: H
     before it.
     """
     counts = trees.counts.copy()
-    ends = np.append(trees.roots[1:], len(trees.nodes))
+    ends = np.append(trees.roots, len(trees.nodes))[1:]  # none for a member without features
     for f, (root, end) in enumerate(zip(trees.roots.tolist(), ends.tolist(), strict=True)):
         r, n = int(cards[member.features[f]]), end - root
         above, depth = _places(trees, root, n, cards[member.parents[f]])

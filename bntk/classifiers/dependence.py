@@ -75,7 +75,7 @@ class SelectiveKDB(NetworkClassifier):
     Parameters
     ----------
     max_k : int
-        The largest k.
+        The largest k. With features of many states, a k is tried up to the feature whose table would be too large.
     loss : {"rmse", "log", "zero_one"}
         The loss that is minimised in leave-one-out: the root mean squared error of the probability of the true class,
         its mean negative logarithm, or the error rate. Of equal ones, the smaller k is taken, then fewer features.

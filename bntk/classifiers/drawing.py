@@ -117,10 +117,10 @@ def draw_members(
             information = Information(known.with_class.copy(), known.given_class.copy())
             rows = some_rows(n, INFORMATION_ROWS, generator)
             kernels.feature_information(codes, cards, classes, n_classes, weights, rows, drawn, *information)
-        own, left = weights, np.minimum(weights, 1.0)
+        own, left, copies = weights, np.minimum(weights, 1.0), np.empty(0, dtype=np.int64)
         if bootstrap:
-            own = weights * generator.multinomial(n, np.full(n, 1.0 / n))
-            left = own
+            copies = generator.multinomial(n, np.full(n, 1.0 / n))
+            own = left = weights * copies
         order, parents, n_parents = _draw_structure(information, cards, max_k, generator)
         log_prior = _log_prior(classes, own, left, judged, n_classes, float(smoothing[0]), class_prior)
         proba = np.empty((len(judged), n_classes))
@@ -130,7 +130,7 @@ def draw_members(
         )  # fmt: skip
         used = order[:n_used]
         chains = tuple([parents[v, : min(k, n_parents[v])].copy() for v in used.tolist()])
-        return Member(cuts, used.copy(), chains), proba, least
+        return Member(cuts, used.copy(), chains, copies.astype(np.int64)), proba, least
 
     found = run_parallel(one, range(candidates * n_members))
     best = np.sort(np.argsort([least for *_, least in found], kind="stable")[:n_members])

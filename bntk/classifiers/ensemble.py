@@ -60,7 +60,9 @@ class EnsembleKDB(BayesClassifier):
     rows that are held out.
 
     A row in which a parent is missing is predicted with the parents before it in the chain, and a missing feature is
-    left out. The classifier keeps its training rows, and so does a file of it.
+    left out. The classifier keeps its training rows, and so does a file of it. All rows are counted in tables; where
+    they are more than 2,048, as many drawn at random are predicted in leave-one-out and tell the information of
+    features. ``partial_fit`` adds rows to the tables, and leaves the members, their weights and the power as they are.
 
     Parameters
     ----------
@@ -74,8 +76,8 @@ class EnsembleKDB(BayesClassifier):
         The loss in leave-one-out by which the number of features and of parents of a member is chosen: the root mean
         squared error of the probability of the true class, its mean negative logarithm, or the error rate.
     bootstrap : bool
-        Whether each member learns from rows drawn with replacement, instead of all rows. All copies of a row are then
-        left out together.
+        Whether the tables of each member are counted on rows drawn with replacement, instead of all rows. All copies of
+        a row are then left out together. Rows that ``partial_fit`` adds count once in each member.
     prior : "backoff", Backoff, HDP, or float
         How tables are smoothed. :class:`bntk.priors.Backoff` shrinks each towards the one with a parent less, which
         counts for ``rows`` rows; ``alpha`` is added to the cells of P(feature | class). :class:`bntk.priors.HDP` draws
@@ -225,7 +227,7 @@ class EnsembleKDB(BayesClassifier):
         if not (np.isfinite(self.weights_) & (self.weights_ >= 0)).all() or not 0 < self.temperature_ < np.inf:
             raise DataError("the weights of the members are not numbers from 0, or the temperature is not above 0")
         for member in self._members:
-            member.check(self._columns)
+            member.check(self._columns, self._training.n_rows)
         self._prepare()
 
     # ---------------------------------------------------------------- predicting
@@ -256,7 +258,12 @@ class EnsembleKDB(BayesClassifier):
         return found
 
     def member_proba(self, X: Any) -> Floats:
-        """The probabilities that each member gives, shape (n_members, n_rows, n_classes)."""
+        """The probabilities that each member gives, shape (n_members, n_rows, n_classes).
+
+        Their mean by ``weights_``, raised to the power ``temperature_`` and normalised, is ``predict_proba``; but where
+        numbers are interpolated (``numeric="smooth"``), members take each as in its interval here, and with
+        ``numeric="averaged"`` they are those of ``members_[0]``.
+        """
         rows = self._read(X)
         codes = self._states(rows.table)
         found = np.array(run_parallel(lambda tables: tables.predict(codes, rows.numbers)[0], self._tables))

@@ -9,6 +9,7 @@ density for it.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,9 @@ from bntk.errors import DataError
 Floats = NDArray[np.float64]
 Codes = NDArray[Any]
 
+#: The largest float.
+LARGEST = sys.float_info.max
+
 
 class Places(NamedTuple):
     """Where numbers lie among the centres of their intervals.
@@ -84,6 +88,11 @@ class Rows(NamedTuple):
     table: Table
     numbers: Floats
     places: Places | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> Rows:
+        """Some of the rows."""
+        places = None if self.places is None else self.places._replace(among=self.places.among[:, rows])
+        return Rows(self.table.take(rows), np.ascontiguousarray(self.numbers[:, rows]), places)
 
 
 @dataclass(frozen=True)
@@ -163,10 +172,10 @@ class Features:
         A missing class has the number of classes as its code: such a row has no part in cuts by the class, but in
         everything else. With ``missing_is_state``, being missing is one more state of each feature with a missing cell.
         Columns that nothing can be learned from are left out, see :func:`bntk.data.coding.left_out`. ``cutting`` is
-        what the rule for numbers does with those that are not states.
+        what the rule for numbers does with those that are not states; it leaves the states of a table as they are.
         """
         columns = columns_of(X)
-        as_labels = isinstance(X, Table) or (isinstance(numeric, str) and numeric == "category")
+        as_labels = isinstance(numeric, str) and (numeric == "category" or leaves_states(X, numeric))
         numbers = {} if as_labels else columns_of_numbers(columns)
         known_ways = (*WAYS, DRAWN) if cutting == DRAWN else WAYS
         ways = ways_of(numeric, columns, numbers, cutting, known_ways, weights)
@@ -215,12 +224,17 @@ class Features:
         return Rows(table, kept, self._places(table, numbers) if self.centres else None)
 
     def _places(self, table: Table, numbers: Mapping[str, Any]) -> Places:
-        among = [np.interp(numbers[name], own, np.arange(len(own))) for name, own in self.centres.items()]
+        among = [places_among(numbers[name], own) for name, own in self.centres.items()]
         return Places(np.array([table.names.index(name) for name in self.centres], dtype=np.intp), np.array(among))
 
     def _as_table(self, codes: NDArray[Any]) -> Table:
         """A table of codes. The code of a missing cell, one past the last state, is that of the state after it."""
         return Table._make(codes.astype(code_dtype(self.variables), copy=False), self.variables)
+
+
+def leaves_states(X: Any, numeric: str | Mapping[str, Any], default: str | Mapping[str, Any] = "auto") -> bool:
+    """Whether X is a table whose states stay what they are, because ``numeric`` does not ask for anything else."""
+    return isinstance(X, Table) and isinstance(numeric, str) and numeric in ("auto", "category", default)
 
 
 def _with_missing_state(variable: Variable) -> Variable:
@@ -231,21 +245,60 @@ def _with_missing_state(variable: Variable) -> Variable:
 
 
 def centres_of(numbers: Floats, cuts: Floats, weights: Floats | None = None) -> Floats:
-    """The median of the numbers in each interval; infinite ones are as large as a float can be.
+    """The median of the numbers in each interval, of one without numbers its middle; these increase.
+
+    Infinite numbers are as large as a float can be, and what would be the same float then is the next to it.
 
     >>> centres_of(np.array([1.0, 2, 3, 7, 9, np.nan]), np.array([5.0]), np.array([1.0, 1, 1, 3, 1, 1]))
     array([2., 7.])
+    >>> centres_of(np.array([1.0, 9]), np.array([3.0, 5.0]))
+    array([1., 4., 9.])
     """
     rows = np.flatnonzero(~np.isnan(numbers) if weights is None else ~np.isnan(numbers) & (weights > 0))
     rows = rows[np.argsort(numbers[rows], kind="stable")]
-    ordered = np.clip(numbers[rows], -sys.float_info.max, sys.float_info.max)
+    ordered = np.clip(numbers[rows], -LARGEST, LARGEST)
     below = np.cumsum(np.ones(len(rows)) if weights is None else weights[rows])
     ends = np.searchsorted(numbers[rows], cuts, side="right")
     starts, stops = np.append(0, ends), np.append(ends, len(rows))
     half = (np.where(starts > 0, below[starts - 1], 0.0) + below[stops - 1]) / 2
-    lower = ordered[np.clip(np.searchsorted(below, half), starts, stops - 1)]
-    upper = ordered[np.clip(np.searchsorted(below, half, side="right"), starts, stops - 1)]
-    return np.where(lower == upper, lower, lower / 2 + upper / 2)  # halved first: their sum may be no float
+    last = np.maximum(starts, stops - 1)  # of an interval without numbers, any place
+    lower = ordered[np.minimum(np.clip(np.searchsorted(below, half), starts, last), len(rows) - 1)]
+    upper = ordered[np.minimum(np.clip(np.searchsorted(below, half, side="right"), starts, last), len(rows) - 1)]
+    medians = np.where(lower == upper, lower, lower / 2 + upper / 2)  # halved first: their sum may be no float
+    return _increasing(np.where(starts < stops, medians, _middles(cuts)))
+
+
+def _middles(cuts: Floats) -> Floats:
+    """The middle of each interval; of the outer ones, their only end."""
+    ends = np.clip(np.concatenate([cuts[:1], cuts, cuts[-1:]]), -LARGEST, LARGEST)
+    return np.asarray(np.maximum(ends[:-1] / 2 + ends[1:] / 2, ends[:-1]))
+
+
+def _increasing(centres: Floats) -> Floats:
+    """Centres that are equal, as those of infinite numbers and of the largest ones, moved to the next floats."""
+    found = centres.tolist()
+    for k in range(1, len(found)):
+        found[k] = max(found[k], math.nextafter(found[k - 1], math.inf))
+    found[-1] = min(found[-1], LARGEST)
+    for k in range(len(found) - 2, -1, -1):
+        found[k] = min(found[k], math.nextafter(found[k + 1], -math.inf))
+    return np.array(found)
+
+
+def places_among(numbers: Floats, centres: Floats) -> Floats:
+    """Where numbers are among centres, see :class:`Places`, for any floats; those beyond the outer ones are at these.
+
+    >>> places_among(np.array([-np.inf, 2.5, 3.0, np.nan, 9]), np.array([2.0, 3.0, 7.0]))
+    array([0. , 0.5, 1. , nan, 2. ])
+    """
+    missing = np.isnan(numbers)
+    inside = np.where(missing, centres[0], np.clip(numbers, centres[0], centres[-1]))
+    lower = np.clip(np.searchsorted(centres, inside, side="right") - 1, 0, len(centres) - 2)
+    # Between large floats, differences may be no floats; between small ones, halves are not exact.
+    low, high = centres[lower], centres[lower + 1]
+    scale = np.where(np.maximum(np.abs(low), np.abs(high)) > 1.0, 0.5, 1.0)
+    low, high = scale * low, scale * high
+    return np.where(missing, np.nan, lower + (scale * inside - low) / (high - low))
 
 
 def _table_of(

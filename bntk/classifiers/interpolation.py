@@ -10,7 +10,7 @@ mean over the mixture: continuous in every number, and those of the classifier i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,22 +45,49 @@ class Codings(NamedTuple):
     rows: NDArray[np.intp]
 
 
-def codings_of(table: Table, places: Places) -> Codings:
-    """The codings of rows, and their shares."""
+class Moves(NamedTuple):
+    """How the numbers of rows move from their lower intervals to their upper ones, one after the other.
+
+    Attributes
+    ----------
+    lower : ndarray of shape (n_features, n_rows)
+        The codes of all features, with each number in its lower interval.
+    order : ndarray of int, of shape (n_interpolated, n_rows)
+        The interpolated features in the order in which they move: that with the largest share first.
+    moving : ndarray of bool, of the same shape as ``order``
+        Whether each of them moves at all, in the order of ``Places.features``.
+    shares : ndarray of shape (n_rows, n_interpolated + 1)
+        The share of the row before any has moved, after the first, ..., after all; these sum to one.
+    """
+
+    lower: NDArray[Any]
+    order: NDArray[np.intp]
+    moving: NDArray[np.bool_]
+    shares: Floats
+
+
+def moves_of(table: Table, places: Places) -> Moves:
+    """The moves of rows."""
     among, missing = places.among, np.isnan(places.among)
     lower = np.where(missing, 0.0, np.floor(among))
     upper_share = np.where(missing, 0.0, among - lower)
     order = np.argsort(-upper_share, axis=0, kind="stable")
-    rank = np.argsort(order, axis=0, kind="stable")
     ends = np.zeros((len(among) + 2, table.n_rows))
     ends[0], ends[1:-1] = 1.0, np.take_along_axis(upper_share, order, axis=0)
-    shares = (ends[:-1] - ends[1:]).T  # the k-th coding has the k numbers with the largest shares in their upper state
-    rows, k = np.nonzero(shares > 0)
-    codes = table.codes[:, rows]
-    states = lower[:, rows] + (rank[:, rows] < k)
-    codes[places.features] = np.where(missing[:, rows], codes[places.features], states)
+    codes = table.codes.copy()
+    codes[places.features] = np.where(missing, codes[places.features], lower)
+    return Moves(codes, order, upper_share > 0, (ends[:-1] - ends[1:]).T)
+
+
+def codings_of(table: Table, places: Places) -> Codings:
+    """The codings of rows, and their shares."""
+    moves = moves_of(table, places)
+    rank = np.argsort(moves.order, axis=0, kind="stable")
+    rows, k = np.nonzero(moves.shares > 0)
+    codes = moves.lower[:, rows]
+    codes[places.features] += moves.moving[:, rows] & (rank[:, rows] < k)
     starts = np.searchsorted(rows, np.arange(table.n_rows))
-    return Codings(Table._make(codes, table.variables), shares[rows, k], starts, rows)
+    return Codings(Table._make(codes, table.variables), moves.shares[rows, k], starts, rows)
 
 
 def interpolated(log_scores: Callable[[Table], Floats], rows: Rows, added: Floats | float) -> Floats:
@@ -68,20 +95,22 @@ def interpolated(log_scores: Callable[[Table], Floats], rows: Rows, added: Float
 
     ``log_scores`` are those of rows without such numbers; ``added``, a term of each row, comes to all of its codings.
     """
-    assert rows.places is not None
     found = []
-    for start, stop in _blocks(rows.table.n_rows, len(rows.places.among) + 1):
-        places = rows.places._replace(among=rows.places.among[:, start:stop])
-        codings = codings_of(rows.table.take(np.arange(start, stop)), places)
+    for table, places, some in blocks(rows):
+        codings = codings_of(table, places)
         scores = log_scores(codings.table)
-        scores = scores + (added[start:stop][codings.rows] if isinstance(added, np.ndarray) else added)
+        scores = scores + (added[some][codings.rows] if isinstance(added, np.ndarray) else added)
         found.append(mean_log_joint(scores, codings.shares, codings.starts))
     return np.concatenate(found)
 
 
-def _blocks(n_rows: int, n_codings: int) -> Iterator[tuple[int, int]]:
-    size = max(1, CODINGS_AT_ONCE // n_codings)
-    return ((start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+def blocks(rows: Rows) -> Iterator[tuple[Table, Places, slice]]:
+    """Rows with numbers between intervals, so many at a time that their codings do not take much memory."""
+    assert rows.places is not None
+    size = max(1, CODINGS_AT_ONCE // (len(rows.places.among) + 1))
+    for start in range(0, rows.table.n_rows, size):
+        some = slice(start, min(start + size, rows.table.n_rows))
+        yield rows.table.take(some), rows.places._replace(among=rows.places.among[:, some]), some
 
 
 def average(scores: Sequence[Floats]) -> Floats:

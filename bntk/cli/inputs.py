@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import bntk
 from bntk.cli.command import UsageError
-from bntk.cli.output import shortened, suffix_of
+from bntk.cli.output import note, shortened, suffix_of
 from bntk.errors import DataError, UnknownNameError, did_you_mean
 
 if TYPE_CHECKING:
@@ -52,15 +52,31 @@ def is_network(model: Any) -> bool:
     return isinstance(model, BayesianNetwork)
 
 
-def load_network(source: str, normalize: bool = False) -> BayesianNetwork:
-    """A network; of a classifier, the network that it has learned."""
+def load_network(source: str, normalize: bool = False, to_ask: bool = False) -> BayesianNetwork:
+    """A network; of a classifier, the network that it has learned.
+
+    ``to_ask`` says that its posteriors will be shown: a note tells if predictions of the classifier are others.
+    """
     model = load_model(source, normalize)
+    if to_ask and not is_network(model):
+        _tell_of_other_predictions(source, model)
     if is_network(model):
         return model
     network = getattr(model, "network_", None)
     if network is None:
         raise DataError(f"{source} is a classifier ({type(model).__name__}) that is not a single network")
     return network
+
+
+def _tell_of_other_predictions(source: str, classifier: Any) -> None:
+    from bntk.explore.explorer import other_than_network
+
+    interpolated = list(getattr(getattr(classifier, "features_", None), "centres", ()))
+    why = other_than_network(classifier)
+    if why is None and interpolated:
+        why = f"they are interpolated between the intervals of {shortened(interpolated, 5)}"
+    if why is not None:
+        note(f"{source}: this is what the network says; predictions ({type(classifier).__name__}) may be others: {why}")
 
 
 def load_structure(source: str) -> tuple[DAG, BayesianNetwork | None]:

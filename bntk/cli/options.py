@@ -22,6 +22,7 @@ NUMERIC = (
     "auto", "mdl", "joint", "smooth", "averaged", "width", "frequency", "hartemink", "category", "bernoulli",
     "gaussian", "kde", "multinomial",
 )  # fmt: skip
+CUTTING = ("mdl", "joint", "width", "frequency", "hartemink")
 MISSING = ("marginal", "em", "state", "available", "drop")
 IDENTIFIERS = ("drop", "keep")
 #: Options of the command line, and the parameters of classifiers that they are.
@@ -185,9 +186,10 @@ def add_model_options(parser: ArgumentParser) -> _ArgumentGroup:
 def add_numeric(parser: ArgumentParser | _ArgumentGroup) -> None:
     """What becomes of columns of numbers."""
     parser.add_argument(
-        "--numeric", type=one_of(NUMERIC),
+        "--numeric", type=numeric_way(NUMERIC),
         help=f"how columns of numbers are modelled: {_listed(NUMERIC)} (auto: at most ten whole numbers are states, "
-        "others are cut into intervals; smooth interpolates between intervals, averaged is the mean over several cuts)",
+        "others are cut into intervals; smooth interpolates between intervals, smooth:8 between eight, smooth:joint "
+        "between those of joint; averaged is the mean over several cuts)",
     )  # fmt: skip
     parser.add_argument("--bins", type=positive, metavar="N", help="intervals for --numeric width and frequency")
 
@@ -406,6 +408,19 @@ class one_of:  # noqa: N801 - reads as a word where options are declared
         return word
 
 
+class numeric_way(one_of):  # noqa: N801 - as above
+    """What becomes of numbers; ``smooth`` may name how it cuts, or into how many intervals."""
+
+    def __call__(self, text: str) -> str:
+        """The word, with what follows a colon."""
+        name, colon, cutting = text.lower().partition(":")
+        if name != "smooth" or not colon:
+            return super().__call__(text)
+        if cutting not in CUTTING:
+            positive(cutting)
+        return f"{name}:{cutting}"
+
+
 def score(text: str) -> ScoreSpec:
     """A score, as ``bic`` or ``bdeu:10``."""
     name, colon, parameter = text.partition(":")
@@ -469,6 +484,7 @@ def _own_options(text: str, example: str) -> dict[str, Any]:
 
 def _literal(text: str) -> Any:
     """A number, True, False or None where the text is one, else the text."""
+    text = text.capitalize() if text.lower() in ("true", "false") else text
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):

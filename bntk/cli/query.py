@@ -38,7 +38,7 @@ def _run(options: Namespace) -> None:
 
 
 def _answer(options: Namespace) -> None:
-    network = load_network(options.network)
+    network = load_network(options.network, to_ask=True)
     check_names(options.targets, network.names, NO_VARIABLE)
     known, likely = given(network, options.given), soft(network, options.soft)
     evidence, engine = {"given": known, "soft": likely}, options.engine

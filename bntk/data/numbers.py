@@ -268,6 +268,16 @@ def smooth_way(way: Any) -> tuple[str, int] | None:
     return "frequency", int(cutting)
 
 
+def looks_at_others(way: Any) -> bool:
+    """Whether the cuts of a column depend on other columns, too.
+
+    >>> [looks_at_others(way) for way in ("averaged", "joint", "smooth:joint", "smooth:8", "mdl", [0.5])]
+    [True, True, True, False, False, False]
+    """
+    smooth = smooth_way(way)
+    return (smooth[0] if smooth else way) in ("joint", "hartemink", AVERAGED) if isinstance(way, str) else False
+
+
 def averaged_ways(numeric: str | Mapping[str, Any]) -> list[str | dict[str, Any]]:
     """What ``numeric`` is for each of the models that are averaged; empty if it does not ask for several.
 

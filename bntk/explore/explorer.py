@@ -97,10 +97,10 @@ def network_of(classifier: Any) -> tuple[BayesianNetwork, str]:
     kind, network = type(classifier).__name__, getattr(classifier, "network_", None)
     if network is None:
         raise DataError(
-            f"a {kind} is not a single network, and cannot be explored; those that have a network_ can: NaiveBayes, "
+            f"{kind} is not a single network, and cannot be explored; those that have a network_ can: NaiveBayes, "
             "TAN, FAN, KDB, BAN, STAN, BayesNetClassifier, MDBNC and their relatives"
         )
-    why = _other_than_network(classifier)
+    why = other_than_network(classifier)
     if why:
         raise DataError(
             f"the predictions of this {kind} are not those of its network: {why}. network_.explore() explores the "
@@ -111,7 +111,7 @@ def network_of(classifier: Any) -> tuple[BayesianNetwork, str]:
     return network, classifier._class_variable.name if several is None else several[0].name
 
 
-def _other_than_network(classifier: Any) -> str | None:
+def other_than_network(classifier: Any) -> str | None:
     """Why predictions are not posteriors of the network; None if they are."""
     features: Any = getattr(classifier, "features_", None)
     if "members_" in vars(classifier):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bntk.graph.dag import DAG
 from bntk.network import BayesianNetwork
+from bntk.viz.classifier import class_names
 from bntk.viz.network import dag_scene
 from bntk.viz.scene import Scene
 from bntk.viz.svg import to_svg
@@ -103,19 +104,11 @@ def classifier_html(classifier: Any) -> str:
 
 def _network_html(classifier: Any) -> str:
     network: BayesianNetwork = classifier.network_
-    picture = structure_svg(network.dag, _class_names(classifier))
+    picture = structure_svg(network.dag, class_names(classifier))
     shown = f"<pre>{escape(repr(network))}</pre>" if picture is None else picture
     return f'<div style="margin-top:0.6em">{shown}</div>'
 
 
 def _folded_html(part: Any) -> str:
-    name = escape(", ".join(_class_names(part)))
+    name = escape(", ".join(class_names(part)))
     return f"<details><summary>{name}</summary>{_network_html(part)}</details>"
-
-
-def _class_names(classifier: Any) -> list[str]:
-    several = getattr(classifier, "_class_variables", None)
-    if several is None:
-        one = getattr(classifier, "_class_variable", None)
-        several = () if one is None else (one,)
-    return [variable.name for variable in several]

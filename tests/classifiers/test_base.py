@@ -44,6 +44,14 @@ def test_scikit_learn_rules(estimator: Any, check: Any) -> None:
         check(estimator)
 
 
+@pytest.mark.parametrize("classifier", [bntk.NaiveBayes(), bntk.EnsembleKDB(2), bntk.MDBNC()], ids=repr)
+def test_two_columns_of_one_name_are_refused_by_name(classifier: Any) -> None:
+    twice = pd.DataFrame(np.arange(60).reshape(20, 3), columns=["a", "b", "a"])
+    y = pd.DataFrame({"p": [0, 1] * 10, "q": [0, 1] * 10}) if isinstance(classifier, bntk.MDBNC) else [0, 1] * 10
+    with pytest.raises(DataError, match="columns 1 and 3 are both named 'a'"):
+        classifier.fit(twice, y)
+
+
 def weather(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
     """Sky and wind as labels, degrees as a number, and whether to play."""
     rng = np.random.default_rng(seed)

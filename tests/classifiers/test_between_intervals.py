@@ -14,8 +14,8 @@ from sklearn.base import clone
 
 import bntk
 from bntk import classifiers
-from bntk.classifiers.features import Places, centres_of
-from bntk.classifiers.interpolation import CODINGS_AT_ONCE, codings_of, mean_log_joint
+from bntk.classifiers.features import Places, centres_of, places_among
+from bntk.classifiers.interpolation import CODINGS_AT_ONCE, codings_of, interpolated, mean_log_joint
 from bntk.classifiers.saving import dump, parse
 from bntk.data.numbers import AVERAGED_WAYS
 from bntk.errors import ArgumentError, BntkWarning, DataError, ParseError, UnseenStateWarning
@@ -92,6 +92,45 @@ def test_probabilities_do_not_jump_at_a_cut(name: str) -> None:
         assert np.ptp(found[: len(cuts)], axis=0).max() > 0 or name in ("RMCV", "STAN", "STAND")  # which may drop it
 
 
+@pytest.mark.parametrize("way", ["smooth", "averaged", "frequency", "category", {"size": [0.0], "weight": "joint"}])
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_of_a_table_are_those_of_a_frame_where_something_is_asked_for(name: str, way: Any) -> None:
+    X, _ = rows()
+    way = "smooth:6" if way == made(name).numeric else way  # the default leaves the states of a table
+    one = fitted(made(name, numeric=way))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BntkWarning)
+        table = bntk.Table.from_frame(X)
+        other = made(name, numeric=way).fit(table, rows()[1])
+    assert other.features_.cuts.keys() == one.features_.cuts.keys()
+    for own, same in zip(other.features_.variables, one.features_.variables, strict=True):
+        assert own.states == same.states
+    np.testing.assert_array_equal(other.predict_proba(table), one.predict_proba(X))
+    np.testing.assert_array_equal(other.predict_proba(X), one.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_states_of_a_table_are_left_as_they_are_by_default(name: str) -> None:
+    X, y = rows()
+    table = bntk.Table.from_frame(X.round())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BntkWarning)
+        model = made(name).fit(table, y)
+    assert [v.states for v in model.features_.variables] == [v.states for v in table.variables]
+
+
+@pytest.mark.parametrize("numeric", ["frequency", "mdl", {"size": [0.5]}])
+def test_numbers_of_a_table_for_several_classes(numeric: Any) -> None:
+    X, y = rows()
+    X = X.dropna(ignore_index=True)
+    Y = pd.DataFrame({"kind": y[: len(X)], "big": X["size"] > 0, "level": X["count"] % 2})
+    table = bntk.Table.from_frame(X)
+    for model in (bntk.MDBNC(numeric=numeric), bntk.ClassifierChain(bntk.TAN(numeric=numeric))):
+        one, other = clone(model).fit(X, Y), clone(model).fit(table, Y)
+        for got, expected in zip(other.predict_proba(table), one.predict_proba(X), strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
 def test_without_interpolation_they_do() -> None:
     X, _ = rows()
     model = fitted(bntk.NaiveBayes(numeric="joint"))
@@ -160,6 +199,37 @@ def test_shares_of_codings_sum_to_one_and_have_the_numbers_as_their_means() -> N
     np.testing.assert_array_equal(codings.table.codes[3], table.codes[3][codings.rows])
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        bntk.NaiveBayes(numeric="smooth"),
+        bntk.NaiveBayes(numeric="smooth:8", missing="state"),
+        bntk.NaiveBayes(numeric={"size": "smooth", "weight": "gaussian"}),
+        bntk.NaiveBayes(numeric={"size": "smooth", "weight": "smooth", "count": "smooth:3"}, class_prior="uniform"),
+        bntk.MANB(numeric="smooth"),
+        bntk.WANBIA(numeric="smooth"),
+    ],
+    ids=repr,
+)
+def test_exchanging_terms_of_naive_bayes_is_the_same_as_predicting_all_codings(model: Any, monkeypatch: Any) -> None:
+    X, _ = rows()
+    fitted(model)
+    read = model._read(X)
+    expected = interpolated(model._log_scores, read, model._log_densities(read))
+    np.testing.assert_allclose(model.log_joint(X), expected, rtol=1e-12, atol=1e-12)
+    whole = model.predict_proba(X)
+    monkeypatch.setattr("bntk.classifiers.interpolation.CODINGS_AT_ONCE", 10)
+    np.testing.assert_array_equal(model.predict_proba(X), whole)
+
+
+def test_impossible_states_of_naive_bayes_are_left_to_the_codings() -> None:
+    X, y = rows()
+    model = bntk.NaiveBayes(numeric="smooth", prior="mle").fit(X, y)
+    read = model._read(X)
+    assert not model._log_tables().are_finite
+    np.testing.assert_array_equal(model.log_joint(X), interpolated(model._log_scores, read, 0.0))
+
+
 def test_many_rows_are_predicted_in_blocks_to_the_same_bits(monkeypatch: Any) -> None:
     X, _ = rows()
     model = fitted(bntk.AODE(numeric="smooth"))
@@ -198,6 +268,55 @@ def test_centres_are_medians_and_weights_are_copies() -> None:
     medians = [np.median(again[np.searchsorted(cuts, again) == k]) for k in range(3)]
     np.testing.assert_allclose(centres_of(numbers, cuts, weights.astype(float)), medians)
     np.testing.assert_array_equal(centres_of(again, cuts), centres_of(numbers, cuts, weights.astype(float)))
+
+
+def test_an_interval_without_numbers_has_its_middle_as_its_centre() -> None:
+    cuts = np.array([2.0, 4.0, 8.0])
+    np.testing.assert_array_equal(centres_of(np.array([1.0, 1.5, 4.0, 9.0, 10.0]), cuts), [1.25, 4.0, 6.0, 9.5])
+    np.testing.assert_array_equal(centres_of(np.array([5.0]), cuts), [2.0, 3.0, 5.0, 8.0])
+    generator = np.random.default_rng(0)
+    far = np.append(generator.normal(size=100), [100.5, 1000.7])  # equal widths, of which some have no row
+    X, y = pd.DataFrame({"far": far, "near": generator.normal(size=102)}), generator.integers(0, 2, 102)
+    model = bntk.TAN(numeric="smooth:width").fit(X, y)
+    assert (np.diff(model.features_.centres["far"]) > 0).all()
+    np.testing.assert_array_equal(parse(dump(model)).predict_proba(X), model.predict_proba(X))
+    row = pd.DataFrame({"far": np.linspace(-10, 1100, 20_001), "near": 0.3})
+    assert np.abs(np.diff(model.predict_proba(row), axis=0)).max() < 1e-3
+
+
+@pytest.mark.parametrize("way", ["smooth", "smooth:8", "averaged"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [np.finfo(float).max, np.inf, 0.5, 1.7, -np.finfo(float).max, -np.inf, 3.3],
+        [k * 5e-324 for k in range(20)],
+        [0.0, 5e-324, 1e-310, 1.5, 1e10, 1e300, 1e308, 1.7e308, -1.7e308],
+    ],
+    ids=["largest", "smallest", "both"],
+)
+def test_numbers_of_any_size_have_centres_that_increase(values: list[float], way: str) -> None:
+    generator = np.random.default_rng(1)
+    X, y = pd.DataFrame({"x": generator.choice(values, 200)}), generator.integers(0, 2, 200)
+    model = bntk.NaiveBayes(numeric=way).fit(X, y)
+    found = model.predict_proba(X)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_array_equal(parse(dump(model)).predict_proba(X), found)
+    for member in getattr(model, "members_", [model]):
+        centres = member.features_.centres["x"]
+        assert np.isfinite(centres).all()
+        assert (np.diff(centres / 2) >= 0).all()
+        assert (centres[1:] > centres[:-1]).all()
+        np.testing.assert_array_equal(places_among(centres, centres), np.arange(len(centres)))
+
+
+def test_places_are_those_of_linear_interpolation() -> None:
+    generator = np.random.default_rng(2)
+    centres, numbers = np.sort(generator.normal(size=6)), 2 * generator.normal(size=300)
+    numbers[::9] = np.nan
+    np.testing.assert_allclose(places_among(numbers, centres), np.interp(numbers, centres, np.arange(6)), atol=1e-12)
+    ends = places_among(np.array([-1.7e308, 0.0, 1.7e308]), np.array([-1.7e308, 1.7e308]))
+    np.testing.assert_array_equal(ends, [0.0, 0.5, 1.0])
 
 
 def test_infinite_numbers_are_in_the_outer_intervals() -> None:

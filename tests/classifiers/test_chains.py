@@ -41,6 +41,19 @@ ALL = [
 LABELS = {"colour": ["blue", "green", "red"], "big": [0, 1], "old": [False, True], "shape": ["flat", "round"]}
 
 
+@pytest.mark.parametrize("chain", [bntk.ClassifierChain, bntk.CircularChain, bntk.ChainEnsemble])
+@pytest.mark.parametrize(
+    "numeric", ["auto", {"a": [0.0]}, "smooth", "frequency", "joint", "hartemink", "averaged", {"a": "smooth:joint"}]
+)
+def test_labels_are_features_of_naive_bayes_also_where_numbers_are_interpolated(chain, numeric):
+    X, Y = data(numbers=True)
+    one, other = (
+        chain(kind(numeric=numeric)).fit(X, Y).predict_proba(X) for kind in (bntk.NaiveBayes, OtherNaiveBayes)
+    )
+    for got, expected in zip(one, other, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-9)
+
+
 class OtherNaiveBayes(bntk.NaiveBayes):
     """Naive Bayes that is not recognised as such, so that labels go through columns of X."""
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from functools import cache, partial
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bntk
+from bntk.errors import TooLargeError
 from bntk.graph.dag import DAG
 from bntk.learning.counts import TableCounter
 from bntk.learning.scores import BIC, LOO, Accuracy, Score
@@ -286,6 +289,44 @@ def test_selective_kdb_equals_refitting_without_each_row(loss: str, seed: int) -
     assert (chosen.k_, chosen.n_features_used_) == (k, used)
     best_of_k = [step.score for step in chosen.search_.trace]
     np.testing.assert_allclose(best_of_k, -losses.min(axis=1), rtol=1e-9)
+
+
+def many_states(missing: float = 0.05) -> tuple[pd.DataFrame, pd.Series]:
+    """Features of some hundred labels each, whose tables given a few others would fill any memory."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 1000)
+    X = pd.DataFrame({f"x{i}": 1000 + (rng.integers(0, 60, 1000) + y * 20 * (i + 1)) % 150 for i in range(8)})
+    return ("s" + X.astype(str)).mask(rng.random(X.shape) < missing), pd.Series(np.array(list("abc"))[y], name="y")
+
+
+def test_of_many_states_so_many_parents_are_taken_as_there_is_room_for(tmp_path: Path) -> None:
+    X, y = many_states()
+    chosen = bntk.SelectiveKDB().fit(X, y)
+    assert chosen.predict_proba(X[:5]).shape == (5, 3)
+    assert max(cpt.values.size for cpt in chosen.network_.cpts) < 2**27 / 9
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    scanned = bntk.SelectiveKDB().fit(bntk.scan(tmp_path / "rows.csv"), "y")
+    assert scanned.dag_ == chosen.dag_
+    with pytest.raises(TooLargeError, match=r"fewer parents \(max_parents of a space, k of KDB\)"):
+        bntk.KDB(5).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["log", "rmse"])
+def test_tables_over_the_limit_are_not_chosen(loss: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 3, (400, 4))
+    X = "s" + pd.DataFrame(codes, columns=list("abcd")).astype(str)
+    y = pd.Series((codes.sum(axis=1) % 3).astype(str), name="y")  # all four together
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    free = bntk.SelectiveKDB(loss=loss).fit(X, y)
+    assert free.k_ == 3
+    monkeypatch.setattr("bntk.learning.search.selection_in_passes.search_limit", lambda n: 3**4)  # two features above
+    bounded = bntk.SelectiveKDB(loss=loss).fit(X, y)
+    scanned = bntk.SelectiveKDB(loss=loss).fit(bntk.scan(tmp_path / "rows.csv"), "y")
+    assert bounded.k_ <= 2
+    assert scanned.dag_ == bounded.dag_
+    assert [step.score for step in bounded.search_.trace] == pytest.approx([s.score for s in scanned.search_.trace])
+    assert bounded.search_.trace[0].score == free.search_.trace[0].score
 
 
 def test_selective_kdb_with_all_features_is_kdb() -> None:

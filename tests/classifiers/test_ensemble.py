@@ -149,6 +149,21 @@ def test_the_ensemble_is_the_weighted_mean_raised_to_a_power():
     assert ensemble.weights_.sum() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("prior", ["backoff", "mle", 0.5, HDP(iterations=5, burn_in=0)])
+def test_a_member_may_have_no_features(prior, tmp_path):
+    X, y = mixed()
+    X = X.assign(colour="red", shape="round", size=2.5, weight=1)
+    ensemble = bntk.EnsembleKDB(3, prior=prior).fit(X, y)
+    assert ensemble.n_features_used_.tolist() == [0, 0, 0]
+    shares = y.value_counts(normalize=True).sort_index()
+    np.testing.assert_allclose(ensemble.member_proba(X[:2]), np.tile(shares, (3, 2, 1)), atol=0.01)
+    assert ensemble.feature_importances_.tolist() == [0, 0, 0, 0]
+    assert ensemble.member(0).dag.n_arcs == 0
+    ensemble.save(tmp_path / "none.json")
+    assert (bntk.load(tmp_path / "none.json").predict_proba(X) == ensemble.predict_proba(X)).all()
+    assert (ensemble.partial_fit(X, y).predict(X) == shares.idxmax()).all()
+
+
 def test_log_joint_and_probabilities_belong_together():
     X, y = mixed(missing=0.2)
     ensemble = bntk.EnsembleKDB(4).fit(X, y)
@@ -216,6 +231,46 @@ def test_weights_are_copies_of_rows():
     weighted = bntk.EnsembleKDB(6).fit(X, y, sample_weight=copies)
     copied = bntk.EnsembleKDB(6).fit(X.iloc[rows].reset_index(drop=True), y.iloc[rows].reset_index(drop=True))
     np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), rtol=1e-9)
+
+
+def by_hand(ensemble, i, codes, classes, weights, row, left_out=None):
+    """P(class | row) of a member from the formula, by its structure and weights of rows."""
+    member, prior, r = ensemble._members[i], Backoff(), ensemble._tables[i].cards
+    own = weights.copy()
+    if left_out is not None:
+        own[left_out] = 0.0
+    joint = np.bincount(classes, own, 3) + prior.alpha
+    for feature, chain in zip(member.features.tolist(), member.parents, strict=True):
+        if row[feature] < r[feature]:
+            parents = [(int(p), r[p]) for p in chain]
+            joint = joint * chain_by_hand(codes, classes, own, row, feature, parents, 3, r[feature], prior)
+    return joint / joint.sum()
+
+
+def test_tables_of_members_are_counted_on_the_rows_that_were_drawn(tmp_path):
+    X, y = mixed(60, missing=0.1)
+    ensemble = bntk.EnsembleKDB(3, bootstrap=True, max_k=2, random_state=3).fit(X, y)
+    classes, found = ensemble.classes_.searchsorted(y), ensemble.member_proba(X)
+    left_out = np.empty((3, 60))
+    for i, member in enumerate(ensemble._members):
+        assert member.copies.sum() == 60
+        assert member.copies.min() == 0
+        codes, weights = ensemble._tables[i].train, member.copies.astype(float)
+        for q in range(60):
+            proba = by_hand(ensemble, i, codes, classes, weights, codes[:, q])
+            np.testing.assert_allclose(found[i, q], proba, rtol=1e-9)
+            left_out[i, q] = by_hand(ensemble, i, codes, classes, weights, codes[:, q], left_out=q)[classes[q]]
+    # The weights of members come from predictions of each row without all its copies.
+    np.testing.assert_allclose(ensemble.weights_, member_weights(left_out, np.ones(60)), rtol=1e-6)
+    ensemble.save(tmp_path / "drawn.json")
+    np.testing.assert_array_equal(bntk.load(tmp_path / "drawn.json").predict_proba(X), ensemble.predict_proba(X))
+    before = ensemble.member(0).cpt("kind").values
+    more, more_y = mixed(30, seed=8)
+    ensemble.partial_fit(more, more_y)
+    copies, more_classes = ensemble._members[0].copies, ensemble.classes_.searchsorted(more_y)
+    counts = np.bincount(classes, copies, 3) + np.bincount(more_classes, minlength=3) + 1
+    np.testing.assert_allclose(ensemble.member(0).cpt("kind").values, counts / counts.sum())
+    assert not np.allclose(before, counts / counts.sum())
 
 
 def test_rows_drawn_with_replacement_give_other_members():
@@ -324,7 +379,7 @@ def test_bad_parameters_are_named(options, said):
 def test_parts_of_a_file_that_do_not_fit_are_refused():
     columns = [bntk.Variable("a", ["x", "y"]), "size"]
     chain = np.array([], dtype=np.int64)
-    Member((np.array([0.5]),), np.array([1, 0]), (chain, np.array([1]))).check(columns)
+    Member((np.array([0.5]),), np.array([1, 0]), (chain, np.array([1]))).check(columns, 2)
     for wrong in (
         Member((), np.array([1]), (chain,)),
         Member((np.array([2.0, 1.0]),), np.array([1]), (chain,)),
@@ -332,9 +387,11 @@ def test_parts_of_a_file_that_do_not_fit_are_refused():
         Member((np.array([0.5]),), np.array([0, 0]), (chain, chain)),
         Member((np.array([0.5]),), np.array([0, 1]), (np.array([1]), chain)),
         Member((np.array([0.5]),), np.array([0]), ()),
+        Member((np.array([0.5]),), np.array([1]), (chain,), np.array([1, 1, 1])),
+        Member((np.array([0.5]),), np.array([1]), (chain,), np.array([-1, 3])),
     ):
         with pytest.raises(DataError):
-            wrong.check(columns)
+            wrong.check(columns, 2)
     good = (np.array([[0, 2]], np.uint16), np.array([[1.0, np.nan]]), np.array([0, 1]), np.ones(2))
     TrainingRows(*good).check(columns, 2)
     for place, wrong in enumerate((good[0] + 1, good[1][:, :1], good[2] + 1, -good[3])):

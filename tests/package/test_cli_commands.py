@@ -129,7 +129,9 @@ def test_a_saved_classifier_of_two_classes_predicts_as_the_same_one_in_python(na
         np.testing.assert_array_equal(answer["probabilities"], p)
 
 
-@pytest.mark.parametrize("numeric", ["mdl", "width", "frequency", "gaussian", "kde"])
+@pytest.mark.parametrize(
+    "numeric", ["mdl", "width", "frequency", "gaussian", "kde", "smooth", "smooth:8", "smooth:joint", "averaged"]
+)
 def test_numbers_are_learned_and_predicted_as_in_python(numeric, ask, terminal):
     assert terminal(f"bntk learn measured.csv --target kind --model nb --numeric {numeric} -o model.json")[0] == 0
     frame = pd.read_csv("measured.csv")
@@ -138,6 +140,31 @@ def test_numbers_are_learned_and_predicted_as_in_python(numeric, ask, terminal):
     [answer] = ask("bntk predict model.json measured.csv --proba")["answers"]
     np.testing.assert_array_equal(answer["probabilities"], model.predict_proba(X))
     assert answer["accuracy"] == model.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--numeric mdl", None),
+        ("--numeric smooth", "interpolated between the intervals of"),
+        ("--numeric averaged", "the mean of several models"),
+        ("--numeric gaussian", "have densities"),
+    ],
+)
+def test_a_query_of_a_classifier_tells_where_predictions_are_others(options, said, terminal):
+    assert terminal(f"bntk learn measured.csv --target kind --model nb {options} -o model.json")[0] == 0
+    code, _, err = terminal("bntk query model.json kind")
+    assert code == 0
+    assert (said in err and "predictions (NaiveBayes) may be others" in err) if said else not err
+
+
+def test_truth_values_of_options_may_be_written_in_any_case(terminal):
+    for word in ("true", "True", "TRUE"):
+        code, _, err = terminal(
+            f"bntk learn asia.csv --target dysp --model ekdb:n_members=2,bootstrap={word} -o m.json"
+        )
+        assert (code, err) == (0, "")
+        assert bntk.load("m.json").bootstrap is True
 
 
 @pytest.mark.parametrize(

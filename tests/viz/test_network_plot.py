@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch, PathPatch
 from random_networks import joint, random_network
+from sklearn.exceptions import NotFittedError
 
 import bntk
 from bntk.errors import DataError, ImpossibleEvidence, UnknownNameError
@@ -295,3 +297,51 @@ def test_a_figure_can_be_pickled():
 def test_scenes_hold_only_plain_items():
     scene = network_scene(bntk.datasets.asia(), {})
     assert {type(item) for item in scene.items} == {Box, Label, Curve}
+
+
+# ---- classifiers -----------------------------------------------------------------------------------------------------
+
+
+def some_rows() -> tuple[Any, Any]:
+    rows = bntk.datasets.asia().sample(200, seed=1).to_pandas()
+    return rows.drop(columns=["dysp", "lung"]), rows[["dysp", "lung"]]
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [bntk.NaiveBayes(), bntk.TAN(), bntk.AWNB(n_trees=2), bntk.BayesNetClassifier(), bntk.MDBNC()],
+    ids=repr,
+)
+def test_a_classifier_draws_its_network_with_the_class_as_target(classifier: Any, monkeypatch: Any) -> None:
+    X, Y = some_rows()
+    classifier.fit(X, Y if isinstance(classifier, bntk.MDBNC) else Y["dysp"])
+    drawn = {}
+    monkeypatch.setattr("bntk.viz.classifier.plot_network", lambda network, given, **o: drawn.update(o, on=network))
+    classifier.plot({"smoke": "yes"}, title="asia")
+    target = ["dysp", "lung"] if isinstance(classifier, bntk.MDBNC) else ["dysp"]
+    assert drawn == {"on": classifier.network_, "target": target, "title": "asia"}
+    monkeypatch.undo()
+    axes = classifier.plot(title="asia")
+    assert axes.get_title() == "asia"
+    assert {"dysp", "smoke"} <= {text.get_text() for text in axes.texts}
+    classifier.plot({"smoke": "yes"}, target="smoke", ax=axes)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "said"),
+    [
+        (bntk.AODE(), "plot_importances"),
+        (bntk.EnsembleKDB(2), r"member\(i\)\.plot\(\)"),
+        (bntk.BinaryRelevance(bntk.TAN()), r"estimators_\[0\]\.plot\(\)"),
+        (bntk.LabelPowerset(bntk.TAN()), r"estimator_\.plot\(\)"),
+        (bntk.AMODE(), "MDBNC"),
+    ],
+    ids=repr,
+)
+def test_others_say_what_can_be_drawn(classifier: Any, said: str) -> None:
+    X, Y = some_rows()
+    with pytest.raises(NotFittedError):
+        classifier.plot()
+    classifier.fit(X, Y["dysp"] if isinstance(classifier, bntk.classifiers.BayesClassifier) else Y)
+    with pytest.raises(DataError, match=f"{type(classifier).__name__} is not a single network.*{said}"):
+        classifier.plot()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk.classifiers.base import BayesClassifier, _n_rows, _rows_of
+from bntk.classifiers.features import Rows, leaves_states
 from bntk.data.coding import has_states
 from bntk.data.columns import columns_of, mapping_columns, numbers_of
 from bntk.data.table import Table, code_dtype
@@ -45,11 +46,13 @@ class Inputs:
     discrete: bool
     targets: tuple[Variable, ...]
     _scores: dict[int, Floats] = field(default_factory=dict, repr=False)
+    _read: dict[int, Rows] = field(default_factory=dict, repr=False)
 
     def take(self, rows: NDArray[np.intp]) -> Inputs:
         """These rows only; a row may be taken more than once."""
         scores = {model: of[rows] for model, of in self._scores.items()}
-        return replace(self, data=_rows_of(self.data, rows), n_rows=len(rows), _scores=scores)
+        read = {model: of.take(rows) for model, of in self._read.items()}
+        return replace(self, data=_rows_of(self.data, rows), n_rows=len(rows), _scores=scores, _read=read)
 
     def given(self, parents: Sequence[int], codes: Codes) -> Any:
         """X with the labels of some class variables, codes of shape (n_parents, n_rows), behind its columns."""
@@ -71,12 +74,30 @@ class Inputs:
             self._scores[id(model)] = model.log_joint(self.data)
         return self._scores[id(model)]
 
+    def read(self, model: NaiveBayes) -> Rows:
+        """X as a model reads it, once for each model."""
+        if id(model) not in self._read:
+            self._read[id(model)] = model._read(self.data)
+        return self._read[id(model)]
+
 
 def read_inputs(X: Any, prototype: Any, targets: tuple[Variable, ...]) -> Inputs:
     """Rows of X for a kind of classifier; X is checked already."""
     discrete = isinstance(prototype, BayesClassifier)
     n_rows = X.n_rows if isinstance(X, Table) else _n_rows(X)
-    return Inputs(_columns(X) if discrete else _plain(X), n_rows, discrete, targets)
+    if not discrete:
+        return Inputs(_plain(X), n_rows, discrete, targets)
+    data = _columns(X)
+    if isinstance(data, Table) and not leaves_states(data, prototype.numeric, type(prototype).numeric):
+        data = {name: _uncoded(data, name) for name in data.names}
+    return Inputs(data, n_rows, discrete, targets)
+
+
+def _uncoded(table: Table, name: str) -> Any:
+    """A column of a table as numbers, where it holds numbers, or as categories, as those of class variables are."""
+    variable, codes = table.variable(name), table.column(name)
+    values = np.array([*variable.states, None], dtype=object)[codes]
+    return _as_categories(variable, codes.astype(np.int64)) if numbers_of(values) is None else values
 
 
 def _columns(X: Any) -> Any:

@@ -15,12 +15,13 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from bntk._threads import using_threads
 from bntk.classifiers.base import BayesClassifier
 from bntk.classifiers.composed.inputs import Codes, Floats, Inputs
 from bntk.classifiers.naive import NaiveBayes
 from bntk.cpt import CPT
 from bntk.data.labels import Labels, pair_counts
-from bntk.data.numbers import averaged_ways, smooth_way
+from bntk.data.numbers import looks_at_others
 from bntk.data.variable import Variable, plain_state
 from bntk.data.weights import copies_of, scale_of
 from bntk.errors import ArgumentError, DataError
@@ -194,11 +195,14 @@ class NaiveLink(ChainLink):
 
     def log_proba(self, inputs: Inputs, codes: Codes, rows: NDArray[np.intp] | None = None) -> Floats:
         """log P(label | row, labels of the parents)."""
-        scores = inputs.log_joint(self.features_only)
-        scores = scores.copy() if rows is None else scores[rows]
-        for terms, labels in zip(self.terms, codes, strict=True):
-            scores += terms[labels]
-        return normalised(scores)
+        more = sum((terms[labels] for terms, labels in zip(self.terms, codes, strict=True)), start=np.zeros(1))
+        model = self.features_only
+        if self.terms and model.features_.centres:  # the mean over codings is not a sum of terms
+            read = inputs.read(model)
+            with using_threads(model.n_jobs):
+                return normalised(model._row_scores_with(read if rows is None else read.take(rows), more))
+        scores = inputs.log_joint(model)
+        return normalised((scores if rows is None else scores[rows]) + more)
 
     def _fits(self, labels: Labels, parents: list[Variable], names: tuple[str, ...]) -> bool:
         k = len(labels.classes[self.target])
@@ -291,14 +295,18 @@ class LinkMaker:
         parents = tuple(parents)
         if self.labels.cards[target] == 1:
             return ConstantLink(target, parents, self.labels.classes[target][0])
-        if type(self.prototype) is NaiveBayes and self.prototype.missing != "state" and self._adds_terms:
-            if target not in self._features_only:
-                self._features_only[target] = self._fitted(target, ())
+        if self._adds_terms:
             variables = tuple(self.inputs.targets[parent] for parent in parents)
             pairs = [self._pair(target, parent) for parent in parents]
             counts, terms = zip(*pairs, strict=True) if pairs else ((), ())
-            return NaiveLink(target, parents, self._features_only[target], variables, counts, terms)
+            return NaiveLink(target, parents, self._alone(target), variables, counts, terms)
         return EstimatorLink(target, parents, self._fitted(target, parents))
+
+    def _alone(self, target: int) -> Any:
+        """The classifier of a class variable given X only, fitted once."""
+        if target not in self._features_only:
+            self._features_only[target] = self._fitted(target, ())
+        return self._features_only[target]
 
     def _fitted(self, target: int, parents: tuple[int, ...]) -> Any:
         import pandas as pd
@@ -321,17 +329,19 @@ class LinkMaker:
         )
         return np.all([self.codes[j] < self.labels.cards[j] for j in needed], axis=0)
 
-    @cached_property
+    @property
     def _adds_terms(self) -> bool:
-        """Whether the log scores of naive Bayes are a sum over its features, which means over codings are not.
+        """Whether labels only add terms to naive Bayes of X.
 
-        Weights of classes are those of each class variable by itself, which the counts of pairs do not have.
+        Not where labels would have a part in the cuts of numbers. Weights of classes are those of each class variable
+        by itself, which the counts of pairs do not have.
         """
-        if self.prototype.class_weight is not None:
+        prototype = self.prototype
+        if type(prototype) is not NaiveBayes or prototype.missing == "state" or prototype.class_weight is not None:
             return False
-        numeric = self.prototype.numeric
+        numeric = prototype.numeric
         ways = numeric.values() if isinstance(numeric, Mapping) else [numeric]
-        return not averaged_ways(numeric) and not any(map(smooth_way, ways))
+        return not any(looks_at_others(way) for way in ways)
 
     @cached_property
     def _prior(self) -> Prior:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from bntk import _checking
 from bntk._threads import using_threads
 from bntk.classifiers.base import RowReader, _n_rows, _rows_of, sample_weights
-from bntk.classifiers.features import Features
+from bntk.classifiers.features import Features, leaves_states
 from bntk.classifiers.random_state import RandomState, seed_of
 from bntk.cpt import search_limit
 from bntk.data.columns import columns_of
@@ -191,7 +191,8 @@ class MultiBayesClassifier(MultiTargetClassifier):
         other numbers are cut as by ``"mdl"``, the supervised method of Fayyad and Irani, with the cuts of all class
         variables together; ``"width"`` and ``"frequency"`` cut them into ``n_bins`` intervals, ``"category"`` makes
         each number a state, and ``"bernoulli"`` only distinguishes numbers above zero from others. A mapping chooses
-        for each column, and may give cut points. A :class:`bntk.Table` has states already, which are left as they are.
+        for each column, and may give cut points. A :class:`bntk.Table` has states already, which are left as they are
+        by default; where something else is asked for, those that are numbers are numbers.
     n_bins : int
         The number of intervals for ``"width"`` and ``"frequency"``.
     missing : {"marginal", "state"}
@@ -384,7 +385,7 @@ def refuse_ways_of_one_class(numeric: str | Mapping[str, Any]) -> None:
 def _joint_cuts(X: Any, numeric: str | Mapping[str, Any], codes: Codes, labels: Labels, weights: Floats | None) -> Any:
     """``numeric`` with the cut points of ``"mdl"`` in place of that word: those of each class variable, together."""
     refuse_ways_of_one_class(numeric)
-    if isinstance(X, Table) or (isinstance(numeric, str) and numeric not in ("auto", "mdl")):
+    if leaves_states(X, numeric) or (isinstance(numeric, str) and numeric not in ("auto", "mdl")):
         return numeric
     columns = columns_of(X)
     numbers = columns_of_numbers(columns)

@@ -292,6 +292,10 @@ class PredictiveEvaluator(Evaluator):
         """What one family adds to the class log scores of these rows: a line for each class."""
         return self._terms.compute((child, frozenset(parents)))
 
+    def fits(self, child: int, parents: Sequence[int]) -> bool:
+        """Whether :meth:`term` can be computed: whether its table is not too large."""
+        return self._terms.fits((child, frozenset(parents)))
+
     # ---------------------------------------------------------------- tasks
 
     def _touched(self, change: Mapping[int, frozenset[int]]) -> list[tuple[Family | None, Family | None]]:

@@ -236,8 +236,8 @@ class Terms:
         child, parents = family
         raise TooLargeError(
             f"the table of {self._names[child]!r} given {[self._names[v] for v in sorted(parents)]} needs "
-            f"{n_entries:,} entries; the limit is {MAX_TERM_ENTRIES:,}: limit the number of parents in the space "
-            "(max_parents)"
+            f"{n_entries:,} entries; the limit is {MAX_TERM_ENTRIES:,}: allow fewer parents (max_parents of a "
+            "space, k of KDB, max_k of SelectiveKDB), or join rare states"
         )
 
 

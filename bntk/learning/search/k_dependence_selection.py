@@ -26,7 +26,7 @@ from bntk.learning.scores.predictive_evaluator import PredictiveEvaluator
 from bntk.learning.search import k_dependence_kernels as kernels
 from bntk.learning.search.base import BEST_STRUCTURE, COUNT, Search, SearchResult, Step, check_options
 from bntk.learning.search.k_dependence import feature_information, k_dependence, structure
-from bntk.learning.search.selection_in_passes import finished, losses_in_passes
+from bntk.learning.search.selection_in_passes import finished, has_small_table, losses_in_passes
 from bntk.learning.search.stepwise import class_and_features
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class SelectiveKDependence(Search):
     Features are added by falling mutual information with the class (:class:`KDependence`). For each k up to ``max_k``
     and each number of features, all rows are predicted as the evaluator's score defines, which is leave-one-out for
     :class:`bntk.scores.LOO`. The structure with the least loss is returned; ties go to the smaller k, then to fewer
-    features (Martínez et al. 2016). The score of the result is the negative loss.
+    features (Martínez et al. 2016). A k is tried up to the feature whose table would be too large for memory. The score
+    of the result is the negative loss.
 
     Parameters
     ----------
@@ -106,15 +107,19 @@ class SelectiveKDependence(Search):
         self, evaluator: PredictiveEvaluator, target: int, families: list[tuple[int, list[int]]], k: int,
         losses: NDArray[np.float64],
     ) -> None:  # fmt: skip
-        """Fill in the losses with the first 0, 1, 2 ... features and up to k parents of each."""
+        """Fill in the losses with the first 0, 1, 2 ... features and up to k parents of each, while tables fit."""
         y, weights, kind = evaluator.classes, evaluator.row_weights, LOSSES[self.loss]
+        variables = evaluator.counter.variables
         terms = evaluator.term(target, ())
         scores = np.zeros_like(terms)
         for n in range(len(families) + 1):
             stop_if_over()
             if n:
                 child, parents = families[n - 1]
-                terms = evaluator.term(child, (target, *parents[:k]))
+                scope = (target, *parents[:k])
+                if k and not (has_small_table(variables, child, scope) and evaluator.fits(child, scope)):
+                    return
+                terms = evaluator.term(child, scope)
             loss = kernels.add_and_measure(scores, terms, y, weights, kind) / weights.sum()
             losses[n] = math.sqrt(loss) if kind == kernels.SQUARED else loss
 

@@ -7,16 +7,20 @@ through the rows and adds up the losses.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel
+from bntk.cpt import search_limit, table_entries
 from bntk.data.table import Table
+from bntk.data.variable import Variable
 from bntk.errors import DataError
 from bntk.learning.counts import Counter
 from bntk.learning.search import k_dependence_kernels as kernels
@@ -112,16 +116,32 @@ def losses_in_passes(
         The loss, of :mod:`.k_dependence_kernels`.
     alpha : float
     """
-    scopes = list(dict.fromkeys((v, tuple(parents[:k])) for v, parents in families for k in range(n_rows)))
+    chosen = [_that_fit(counter, target, families, k) for k in range(n_rows)]
+    scopes = list(dict.fromkeys(scope for row in chosen for scope in row))
     tables = counter.tables([(target,), *((target, *parents, v) for v, parents in scopes)])
     terms = {s: LeftOut.of(*s, table, alpha) for s, table in zip(scopes, tables[1:], strict=True)}
     classes = np.asarray(tables[0], dtype=np.float64)
     if not classes.sum() > 0:
         raise DataError(f"no row has a class: all cells of {counter.names[target]!r} are missing")
-    steps = [[terms[v, tuple(parents[:k])] for v, parents in families] for k in range(n_rows)]
+    steps = [[terms[scope] for scope in row] for row in chosen]
     job = partial(_losses_of_block, target, classes, steps, kind, alpha)
     (sums,) = counter._reduce(job, _add_losses)
     return sums / classes.sum()
+
+
+def has_small_table(variables: Sequence[Variable], child: int, parents: Sequence[int]) -> bool:
+    """Whether the table of a family is small enough for a search to choose it."""
+    return table_entries(variables[child], [variables[p] for p in parents]) <= search_limit(len(variables))
+
+
+def _that_fit(
+    counter: Counter, target: int, families: Sequence[tuple[int, Sequence[int]]], k: int
+) -> list[tuple[int, tuple[int, ...]]]:
+    """The families with up to k parents, up to the first one whose table would be too large."""
+    scopes = [(v, tuple(parents[:k])) for v, parents in families]
+    return list(
+        takewhile(lambda scope: not k or has_small_table(counter.variables, scope[0], (*scope[1], target)), scopes)
+    )
 
 
 def _add_losses(one: tuple[Floats], other: tuple[Floats]) -> tuple[Floats]:
@@ -144,7 +164,7 @@ def _losses_of_block(
         return _losses_of_rows(target, classes, steps, kind, alpha, rows, own)
 
     parts = run_parallel(measure, spans, n_threads())
-    return (np.sum(parts, axis=0) if parts else np.zeros((len(steps), len(steps[0]) + 1)),)
+    return (np.sum(parts, axis=0) if parts else _nothing_known(steps, 0.0),)
 
 
 def _losses_of_rows(
@@ -156,7 +176,7 @@ def _losses_of_rows(
     first = np.repeat(np.log(classes + alpha)[:, None], rows.n_rows, axis=1)
     w = np.ones(rows.n_rows) if weights is None else weights
     first[y, each] = np.log(np.maximum(classes[y] - np.minimum(w, 1.0), 0) + alpha)
-    found = np.empty((len(steps), len(steps[0]) + 1))
+    found = _nothing_known(steps, math.inf)
     terms: dict[int, Floats] = {}
     for k, own in enumerate(steps):
         scores = np.zeros_like(first)
@@ -170,9 +190,13 @@ def _losses_of_rows(
     return found
 
 
+def _nothing_known(steps: list[list[LeftOut]], loss: float) -> Floats:
+    return np.full((len(steps), len(steps[0]) + 1), loss)  # without parents, all tables are small enough
+
+
 def finished(losses: Floats, kind: int) -> Floats:
     """Means of losses as they are compared and told: the root of a mean square."""
     return np.sqrt(losses) if kind == kernels.SQUARED else losses
 
 
-__all__ = ["finished", "losses_in_passes"]
+__all__ = ["finished", "has_small_table", "losses_in_passes"]
