@@ -36,6 +36,15 @@ def test_every_public_name_is_there_and_documented(name):
     assert name in dir(bntk)
 
 
+@pytest.mark.parametrize("name", ["scores", "search", "spaces", "priors", "cuts"])
+@pytest.mark.parametrize("before", ["", "bntk.learn; "])
+def test_short_names_of_modules_can_be_imported_from(name, before):
+    code = f"import bntk; {before}import bntk.{name} as one; from bntk import {name} as other; print(one is other, one)"
+    assert run(code).startswith(f"True {getattr(bntk, name)!r}")
+    first = next(member for member in getattr(bntk, name).__all__ if member[0].isalpha())
+    assert run(f"from bntk.{name} import {first}; print(bool({first}))") == "True\n"
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'BayesNet'"):
         bntk.BayesNet

@@ -1,0 +1,11 @@
+"""``bntk.cuts``, which is :mod:`bntk.data.cuts`, as a module that can be imported from."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from bntk.data import cuts as _this
+
+if TYPE_CHECKING:
+    from bntk.data.cuts import *  # noqa: F403
+
+sys.modules[__name__] = _this

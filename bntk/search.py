@@ -1,0 +1,11 @@
+"""``bntk.search``, which is :mod:`bntk.learning.search`, as a module that can be imported from."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from bntk.learning import search as _this
+
+if TYPE_CHECKING:
+    from bntk.learning.search import *  # noqa: F403
+
+sys.modules[__name__] = _this

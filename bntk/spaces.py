@@ -1,0 +1,11 @@
+"""``bntk.spaces``, which is :mod:`bntk.learning.space.named`, as a module that can be imported from."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from bntk.learning.space import named as _this
+
+if TYPE_CHECKING:
+    from bntk.learning.space.named import *  # noqa: F403
+
+sys.modules[__name__] = _this
