@@ -160,6 +160,7 @@ def test_memory_is_announced_and_refused_beyond_the_limit(caplog):
         Exact(max_memory=1e-9).run(evaluator, Space(evaluator.names))
     assert evaluator.n_evaluated == before
     assert Exact.gigabytes(26) < 0.3 < 3 < Exact.gigabytes(30) < 4
+    assert 0.8 < Exact.gigabytes(26, "bdeu") < 0.81 < 12.8 < Exact.gigabytes(30, "bdeu") < 12.9
 
 
 def test_shapes_that_tie_families_together_are_refused():

@@ -43,7 +43,8 @@ from bntk._threads import run_parallel, spans, stop_if_over
 from bntk.errors import TooLargeError
 from bntk.graph.dag import DAG
 from bntk.graph.undirected import sorted_rows
-from bntk.learning.scores.base import Evaluator
+from bntk.learning.scores.base import Evaluator, Score, by_name
+from bntk.learning.scores.decomposable import BDeu
 from bntk.learning.search import level_kernels as kernels
 from bntk.learning.search.base import BEST_STRUCTURE, STEPS, Search, SearchResult, Step, check_options
 from bntk.learning.search.order import climb_from
@@ -108,8 +109,8 @@ class Exact(Search):
     >>> found = learn_structure(bntk.datasets.asia().sample(2000, seed=3), search=Exact())
     >>> found.exact
     True
-    >>> round(Exact.gigabytes(22), 2), round(Exact.gigabytes(26), 2)
-    (0.02, 0.23)
+    >>> round(Exact.gigabytes(26), 2), round(Exact.gigabytes(26, "bdeu"), 2)
+    (0.23, 0.81)
     """
 
     name = "exact"
@@ -174,10 +175,23 @@ class Exact(Search):
             print(text, file=sys.stderr)
 
     @staticmethod
-    def gigabytes(n: int) -> float:
-        """Memory for ``n`` variables: a byte for each set, and scores for those of two sizes, at the most."""
+    def gigabytes(n: int, score: str | Score = "bic") -> float:
+        """Memory for ``n`` variables: of orders, a byte for each set, and scores for those of two sizes, at the most.
+
+        For BDeu of complete data, the scores of all sets need more. That of other parent sets depends on the data.
+
+        Parameters
+        ----------
+        n : int
+        score : str or Score
+
+        Returns
+        -------
+        float
+        """
         n = _checking.whole_number("n", n, 0, 1000)
-        return (2**n + 8 * (comb(n, n // 2) + comb(n, (n + 1) // 2))) / 1e9
+        orders = 2**n + 8 * (comb(n, n // 2) + comb(n, (n + 1) // 2))
+        return (max(orders, 12 * 2**n) if isinstance(by_name(score), BDeu) else orders) / 1e9
 
 
 def best_structure(
