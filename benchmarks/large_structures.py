@@ -163,8 +163,9 @@ seeds. About 2 % of its arcs are not worth their BIC.
     """\
 ## More variables
 
-Every variable is looked at as one more parent of every set that is grown, so that parents are found that tell nothing
-alone: twice as many variables, with twice as many arcs, are four times as many families. Memory grows with the trees.
+Every variable is looked at as one more parent of every set of up to two parents that is grown, so that parents are
+found that tell nothing alone; of larger sets, only those that have gained something before. So twice as many variables,
+with twice as many arcs, are up to four times as many families. Memory grows with the trees.
 
 {}
 """: BY_SIZE,

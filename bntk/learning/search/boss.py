@@ -228,14 +228,12 @@ class _Journey:
             begin = random_order(required, self._rng) if self._start is None else self._best_order
             order = self._order = _Order(GrowShrinkTrees(self._evaluator, self._space), begin, required)
             self._descend(order)
+            self._climb_from(order)
             before = -np.inf
             while self._best_score > before + self._tolerance:
                 before = self._best_score
                 self._shake(order)
-                self._climb()
-                order.trees.offer(self._best)
-                order.hold(self._best_order)
-                self._descend(order)
+                self._climb_from(order)
         except _OutOfTimeError:
             self.give_up()
 
@@ -305,6 +303,13 @@ class _Journey:
     def _work(self) -> int:
         """How many rows have been looked at for how many families; unlike time, it is the same on every machine."""
         return (self._evaluator.n_evaluated - self._n_before) * self._evaluator.counter.n_rows
+
+    def _climb_from(self, order: _Order) -> None:
+        """Climb hills, and sweep over the orders of what was found."""
+        self._climb()
+        order.trees.offer(self._best)
+        order.hold(self._best_order)
+        self._descend(order)
 
     def _climb(self) -> None:
         """Climb hills from the best structure, by single arcs."""

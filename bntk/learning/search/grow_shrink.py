@@ -4,8 +4,9 @@ To grow, a variable takes the parent that gains most among those that are possib
 shrink, it gives up the parent that is worth least, as long as that gains. For each variable a tree holds the parents
 that growing went through: a place has a branch for each parent that would gain something there, the best first, so that
 growing among some possible parents follows, at each place, the first branch to one of them. A place is made when it is
-first come to. An order of the variables is worth what they grow and shrink among those before them, and to evaluate it
-again after a change takes no more than a walk.
+first come to: beside few parents every variable is looked at, beside more those that have gained something elsewhere in
+the tree. An order of the variables is worth what they grow and shrink among those before them, and to evaluate it again
+after a change takes no more than a walk.
 
 References
 ----------
@@ -16,12 +17,13 @@ DAGs using the best order score search and grow-shrink trees. NeurIPS 36.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bntk._threads import run_parallel
+from bntk._threads import n_threads, run_parallel, spans
 from bntk.learning.search.grow_shrink_kernels import NOTHING, SHRINK, Trees
 from bntk.learning.search.parent_sets import parent_limit, required_parents
 
@@ -36,8 +38,13 @@ Floats = NDArray[np.float64]
 JOBS = 64
 # Gains that are smaller than this share of a score are none: it hides the rounding of sums.
 TOLERANCE = 1e-10
-# Below so many rows times families, about a millisecond, threads cost more than they save.
-WORTH_THREADS = 1 << 21
+# Below so many rows times families, a few milliseconds, threads cost more than they save.
+WORTH_THREADS = 1 << 24
+# Sets that a thread enlarges one after the other.
+JOBS_A_PIECE = 8
+# Beside so many parents every variable is looked at as one more. Beside more, only those that have gained something in
+# the tree before, which nearly all do that gain there: such sets are most of those that are met, and cost most.
+FULL = 2
 # Sets that an exchange of one parent leads to, of which so many are offered.
 EXCHANGES = 4
 
@@ -98,7 +105,7 @@ class GrowShrinkTrees:
         is_shrinking = requests[:, 1] == SHRINK
         shrinking, branches = requests[is_shrinking, 0].tolist(), requests[~is_shrinking].tolist()
         grown = [self._grown(at, branch) for at, branch in branches]
-        tried = [self._legal(growth) for growth in grown]
+        tried = [self._promising(growth) for growth in grown]
         jobs: list[Any] = [*zip(grown, tried), *shrinking]
         results = self._do_all(jobs)
         self._evaluator.count_evaluated(sum(map(len, tried)) + sum(result[2] for result in results[len(grown) :]))
@@ -111,8 +118,12 @@ class GrowShrinkTrees:
             self._kept[at], self.flat.value[at] = parents, value
 
     def _do_all(self, jobs: Sequence[Any]) -> list[Any]:
-        work = len(jobs) * len(self._allowed) * self._evaluator.counter.n_rows
-        return run_parallel(self._do, jobs, None if self._evaluator.for_threads and work > WORTH_THREADS else 1)
+        n_families = sum(1 if isinstance(job, int) else len(job[1]) for job in jobs)
+        work = n_families * self._evaluator.counter.n_rows
+        if not self._evaluator.for_threads or work < WORTH_THREADS or n_threads() == 1:
+            return [self._do(job) for job in jobs]
+        pieces = [jobs[begin:end] for begin, end in spans(len(jobs), -(-len(jobs) // JOBS_A_PIECE))]
+        return [*chain.from_iterable(run_parallel(lambda piece: [self._do(job) for job in piece], pieces))]
 
     def _do(self, job: Any) -> Any:
         if isinstance(job, int):
@@ -123,6 +134,13 @@ class GrowShrinkTrees:
     def _grown(self, at: int, branch: int) -> _Growth:
         child, parents, _ = self._growths[at]
         return _Growth(child, (*parents, int(self.flat.variable[branch])), float(self._scores[branch]))
+
+    def _promising(self, growth: _Growth) -> Ints:
+        """Those of :meth:`_legal` that growing looks at."""
+        legal = self._legal(growth)
+        if len(growth.parents) <= len(self._required[growth.child]) + FULL:
+            return legal
+        return legal[self.flat.near[growth.child, legal]]
 
     def _legal(self, growth: _Growth) -> Ints:
         """The variables that the space allows as one more parent, ascending."""
