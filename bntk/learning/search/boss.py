@@ -53,9 +53,10 @@ class BOSS(Search):
 
     For scores that are sums over families (Andrews et al. 2023). In an order, each variable grows its parents among
     the variables before it, one by one, and shrinks them again; grow-shrink trees remember what came of it, so that
-    large networks take seconds to minutes. At a local optimum some neighbouring variables are moved at random, and the
-    search goes on from there; unless the score has not fallen, it goes back. Hill climbing by single arcs, which also
-    looks at what the orders cannot tell, ends the search, or leads it on.
+    large networks take seconds to minutes. Two parents that gain only together, as of an exclusive or, are known from a
+    look at all triples of variables with up to four states. At a local optimum, hill climbing by single arcs looks at
+    what the orders cannot tell. Then some neighbouring variables are moved at random, and the search goes on from
+    there; unless the score has not fallen, it goes back. Hill climbing ends the search, or leads it on.
 
     Parameters
     ----------
@@ -226,7 +227,8 @@ class _Journey:
             self._go_on()
             required = self._space.required_matrix
             begin = random_order(required, self._rng) if self._start is None else self._best_order
-            order = self._order = _Order(GrowShrinkTrees(self._evaluator, self._space), begin, required)
+            trees = GrowShrinkTrees(self._evaluator, self._space, look=self._go_on)
+            order = self._order = _Order(trees, begin, required)
             self._descend(order)
             self._climb_from(order)
             before = -np.inf

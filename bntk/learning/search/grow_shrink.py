@@ -5,7 +5,8 @@ shrink, it gives up the parent that is worth least, as long as that gains. For e
 that growing went through: a place has a branch for each parent that would gain something there, the best first, so that
 growing among some possible parents follows, at each place, the first branch to one of them. A place is made when it is
 first come to: beside few parents every variable is looked at, beside more those that have gained something elsewhere in
-the tree. An order of the variables is worth what they grow and shrink among those before them, and to evaluate it again
+the tree. Two parents that gain only together are two branches, one after the other, where neither gains alone. An order
+of the variables is worth what they grow and shrink among those before them, and to evaluate it again
 after a change takes no more than a walk.
 
 References
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 
 from bntk._threads import n_threads, run_parallel, spans
 from bntk.learning.search.grow_shrink_kernels import NOTHING, SHRINK, Trees
+from bntk.learning.search.interplay import pairs_that_gain_together
 from bntk.learning.search.parent_sets import parent_limit, required_parents
 
 if TYPE_CHECKING:
@@ -66,7 +68,10 @@ class GrowShrinkTrees:
         The trees as kernels read them.
     """
 
-    def __init__(self, evaluator: FamilyEvaluator, space: Space, max_parents: int | None = None) -> None:
+    def __init__(
+        self, evaluator: FamilyEvaluator, space: Space, max_parents: int | None = None,
+        look: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         n = len(space.nodes)
         self._evaluator = evaluator
         self._allowed = space.allowed
@@ -82,10 +87,13 @@ class GrowShrinkTrees:
         self._scores: Floats = np.empty(16 * n)
         self.flat = Trees(
             np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, np.nan), np.empty(16 * n, np.int64),
-            np.empty(16 * n, np.int64), np.zeros((n, n), np.bool_), np.zeros(n + 1, np.int64), np.empty(0),
-            np.zeros(1, np.int64), np.empty(0, np.int64),
+            np.empty(16 * n, np.int64), np.empty(16 * n, np.int64), np.zeros((n, n), np.bool_),
+            np.zeros(n + 1, np.int64), np.empty(0), np.zeros(1, np.int64), np.empty(0, np.int64),
         )  # fmt: skip
         pairs = evaluator.pair_weights()
+        self._together = pairs_that_gain_together(evaluator, pairs, look)
+        for child, together in enumerate(self._together):
+            self.flat.near[child, [v for pair in together for v in pair]] = True
         alone = evaluator.locals(list(enumerate(self._required)))
         for child, required in enumerate(self._required):
             growth = _Growth(child, required, float(alone[child]))
@@ -161,23 +169,39 @@ class GrowShrinkTrees:
         gains = values - growth.score
         gaining = np.flatnonzero(gains > TOLERANCE * max(1.0, abs(growth.score)))
         chosen = gaining[np.argsort(-values[gaining], kind="stable")]
+        self.flat.near[growth.child, others[chosen]] = True
+        mates = np.full(len(chosen), NOTHING)
+        if self._together[growth.child]:
+            ones, their_mates = self._pairs_beside(growth, others, chosen)
+            chosen, mates = np.concatenate((chosen, ones)), np.concatenate((mates, their_mates))
         begin, end = self._n_branches, self._n_branches + len(chosen)
         self.flat.first[at], self.flat.counts[at] = begin, len(chosen)
         self.flat.variable[begin:end], self.flat.target[begin:end] = others[chosen], NOTHING
-        self._scores[begin:end] = values[chosen]
+        self.flat.mate[begin:end], self._scores[begin:end] = mates, values[chosen]
         self._n_branches = end
-        self.flat.near[growth.child, others[chosen]] = True
-        if len(growth.parents) <= len(self._required[growth.child]) + 1:  # the last one added gains
+        if len(growth.parents) <= len(self._required[growth.child]) + (not self._together[growth.child]):
             self._kept[at], self.flat.value[at] = tuple(sorted(growth.parents)), growth.score
         else:
             self.flat.value[at] = np.nan
 
+    def _pairs_beside(self, growth: _Growth, others: Ints, gaining: Ints) -> tuple[Ints, Ints]:
+        """The pairs that a place has branches for, after those that gain: places among the others, and the mates."""
+        places = {v: k for k, v in enumerate(others.tolist())}
+        taken = set(gaining.tolist())
+        pairs = [
+            (places[one], other)
+            for one, other in self._together[growth.child]
+            if one in places and other in places and taken.isdisjoint((places[one], places[other]))
+        ]
+        ones, mates = zip(*pairs, strict=True) if pairs else ((), ())
+        return np.array(ones, np.int64), np.array(mates, np.int64)
+
     def _shrunk(self, growth: _Growth) -> tuple[tuple[int, ...], float, int]:
         """What is left of the parents at a place, its score, and how many families were evaluated for it."""
         child, parents, score = growth
-        free = [p for p in parents if p not in self._required[child]][
-            :-1
-        ]  # without the last one it is the place before
+        free = [p for p in parents if p not in self._required[child]]
+        if not self._together[child]:  # else the last one may have been added for another one
+            free = free[:-1]  # without which it is the place before
         n_evaluated = 0
         while free:
             values = np.array([self._value(child, tuple(p for p in parents if p != x)) for x in free])
@@ -204,8 +228,8 @@ class GrowShrinkTrees:
         wanted = self._n_branches + branches
         if wanted > len(flat.variable):
             self._scores = _longer(self._scores, 2 * wanted)
-            variable, target = (_longer(array, 2 * wanted) for array in (flat.variable, flat.target))
-            flat = flat._replace(variable=variable, target=target)
+            variable, target, mate = (_longer(array, 2 * wanted) for array in (flat.variable, flat.target, flat.mate))
+            flat = flat._replace(variable=variable, target=target, mate=mate)
         self.flat = flat
 
     # ---------------------------------------------------------------- other sets of parents

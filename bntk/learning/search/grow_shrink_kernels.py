@@ -29,6 +29,8 @@ class Trees(NamedTuple):
         Of each place: the score of the child with its parents there, after shrinking; NaN when that is not known.
     variable, target : ndarray of int
         Of each branch: the parent that is added, and the place it leads to, or -1.
+    mate : ndarray of int
+        Of each branch: a variable that must be possible as well, or -1.
     near : boolean array of shape (n, n)
         Whether some branch in the tree of a variable (row), or another of its sets, adds another one (column).
     first_set : ndarray of int of shape (n + 1,)
@@ -44,6 +46,7 @@ class Trees(NamedTuple):
     value: NDArray[np.float64]
     variable: NDArray[np.int64]
     target: NDArray[np.int64]
+    mate: NDArray[np.int64]
     near: NDArray[np.bool_]
     first_set: NDArray[np.int64]
     set_value: NDArray[np.float64]
@@ -60,8 +63,11 @@ def walk(trees, x, limit, places, moved, moved_place):
     at = x
     branch, end = trees.first[at], trees.first[at] + trees.counts[at]
     while branch < end:
-        v = trees.variable[branch]
-        if (moved_place if v == moved else places[v]) < limit:
+        v, mate = trees.variable[branch], trees.mate[branch]
+        possible = (moved_place if v == moved else places[v]) < limit
+        if possible and mate >= 0:
+            possible = (moved_place if mate == moved else places[mate]) < limit
+        if possible:
             if trees.target[branch] < 0:
                 return at, branch
             at = trees.target[branch]
