@@ -335,6 +335,21 @@ def test_the_result_is_never_worse_than_the_start():
         BOSS(max_parents=1).run(evaluator, Space(order), start=full)
 
 
+def test_arcs_that_gain_less_than_asked_for_are_left_out():
+    evaluator = BIC().evaluator(counter_of(9, 4))
+    space = Space(evaluator.names, required=[(evaluator.names[0], evaluator.names[8])])
+    whole = BOSS(patience=3).run(evaluator, space)
+    found = BOSS(patience=3, epsilon=10).run(evaluator, space)
+    assert space.allows(found.dag)
+    assert set(found.dag.arcs) < set(whole.dag.arcs)
+    for child, parents in enumerate(found.dag.parent_indices):
+        for less in parents:
+            gain = evaluator.local(child, parents) - evaluator.local(child, [p for p in parents if p != less])
+            assert gain >= 10 or (less, child) == (0, 8)
+    assert found.score == pytest.approx(found.trace[-1].score)
+    assert found.score == pytest.approx(worth(evaluator, found.dag.parent_indices))
+
+
 def test_no_variable_has_more_parents_than_allowed():
     evaluator = LogLikelihood().evaluator(counter_of(8, 2))
     found = BOSS(max_parents=2, patience=3).run(evaluator, Space(evaluator.names))

@@ -69,6 +69,9 @@ class BOSS(Search):
         The largest number of shakes.
     strength : int
         The largest number of variables that a shake moves.
+    epsilon : float
+        Arcs that gain less, in units of the score, are left out at the end. Among very many possible parents some gain
+        a little by chance: where the score allows for none of that, as BIC, a gain of 1 is weak evidence of an arc.
     time_budget : float, optional
         Seconds after which the search ends with the best structure so far. Only with a time budget can the result
         depend on the machine.
@@ -89,6 +92,7 @@ class BOSS(Search):
     patience: int = 200
     max_iter: int | None = None
     strength: int = 6
+    epsilon: float = 0.0
     time_budget: float | None = None
 
     def __post_init__(self) -> None:
@@ -97,7 +101,7 @@ class BOSS(Search):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; the result is never worse than ``start``."""
+        """Search; the result is never worse than ``start``, but for arcs that gain less than ``epsilon``."""
         families = evaluator.by_family("BOSS")
         refuse_shapes(space, "BOSS")
         journey = _Journey(self, families, space, start, seed, progress)
@@ -325,6 +329,20 @@ class _Journey:
 
     # ---------------------------------------------------------------- the best structure
 
+    def _leave_out(self) -> None:
+        """Leave out arcs that gain less than they should, of each child the one that gains least first."""
+        for child, parents in enumerate(self._best):
+            required, better = self._space.required_matrix[:, child], parents
+            while free := [p for p in better if not required[p]]:
+                fewer = [tuple(p for p in better if p != less) for less in free]
+                values = self._evaluator.locals([(child, row) for row in fewer])
+                if self._evaluator.local(child, better) - values.max() >= self._options.epsilon:
+                    break
+                better = fewer[int(values.argmax())]
+            self._best[child] = better
+        self._best_score = float(self._evaluator.locals(list(enumerate(self._best))).sum())
+        self._trace.append(Step("leave out", self._best_score, time.perf_counter() - self._began))
+
     def _keep(self, parents: Sequence[tuple[int, ...]], what: str) -> None:
         """Hold on to a structure if it is the best so far."""
         score = float(self._evaluator.locals(list(enumerate(parents))).sum())
@@ -344,4 +362,6 @@ class _Journey:
         """The best structure."""
         if self._bar is not None:
             self._bar.close()
+        if self._options.epsilon:
+            self._leave_out()
         return finish(self._evaluator, self._best, search, self._began, self._trace, interrupted=self.interrupted)
