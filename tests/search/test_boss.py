@@ -150,8 +150,8 @@ class Walk:
         required, k = np.zeros((n, n), bool), 0
         while k < 1:
             k, _, m = kernels.improve(
-                self.trees.flat, np.array([variable]), 0, 0, self.order, self.places, required, self.values, 1e-9, 1,
-                requests,
+                self.trees.flat, np.array([variable]), 0, 0, self.order, self.places, required, self.values,
+                self.leaves, 1e-9, 1, requests,
             )  # fmt: skip
             if m:
                 self.trees.provide(requests[:m])

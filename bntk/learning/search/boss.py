@@ -170,8 +170,8 @@ class _Order:
     def improve(self, turn: Ints, begin: int, idle: int, tolerance: float) -> tuple[int, int]:
         """Move some variables, the next of a turn, to where they gain most; see :func:`.kernels.improve`."""
         end, idle, n_lacking = kernels.improve(
-            self.trees.flat, turn, begin, idle, self._order, self._places, self._required, self._values, tolerance,
-            VARIABLES, self._requests,
+            self.trees.flat, turn, begin, idle, self._order, self._places, self._required, self._values,
+            self._leaves, tolerance, VARIABLES, self._requests,
         )  # fmt: skip
         if n_lacking:
             self.trees.provide(self._requests[:n_lacking])

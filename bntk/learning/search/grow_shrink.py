@@ -86,14 +86,16 @@ class GrowShrinkTrees:
         self._exchanged: set[tuple[int, tuple[int, ...]]] = set()
         self._scores: Floats = np.empty(16 * n)
         self.flat = Trees(
-            np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, np.nan), np.empty(16 * n, np.int64),
-            np.empty(16 * n, np.int64), np.empty(16 * n, np.int64), np.zeros((n, n), np.bool_),
-            np.zeros(n + 1, np.int64), np.empty(0), np.zeros(1, np.int64), np.empty(0, np.int64),
+            np.zeros(n, np.int64), np.zeros(n, np.int64), np.full(n, np.nan), np.full(n, NOTHING),
+            np.full(n, NOTHING), np.empty(16 * n, np.int64), np.empty(16 * n, np.int64), np.empty(16 * n, np.int64),
+            np.zeros(n, np.bool_), np.zeros((n, n), np.bool_), np.zeros(n + 1, np.int64), np.empty(0),
+            np.zeros(1, np.int64), np.empty(0, np.int64),
         )  # fmt: skip
         pairs = evaluator.pair_weights()
         self._together = pairs_that_gain_together(evaluator, pairs, look)
         for child, together in enumerate(self._together):
             self.flat.near[child, [v for pair in together for v in pair]] = True
+            self.flat.paired[child] = bool(together)
         alone = evaluator.locals(list(enumerate(self._required)))
         for child, required in enumerate(self._required):
             growth = _Growth(child, required, float(alone[child]))
@@ -118,10 +120,12 @@ class GrowShrinkTrees:
         results = self._do_all(jobs)
         self._evaluator.count_evaluated(sum(map(len, tried)) + sum(result[2] for result in results[len(grown) :]))
         self._make_room(len(grown), 0)
-        for (_, branch), growth, others, values in zip(branches, grown, tried, results):
+        for (before, branch), growth, others, values in zip(branches, grown, tried, results):
             self._growths.append(growth)
-            self._enter(len(self._growths) - 1, others, values)
-            self.flat.target[branch] = len(self._growths) - 1  # last, so that an interrupt leaves no place half made
+            at = len(self._growths) - 1
+            self.flat.up[at], self.flat.added[at] = before, growth.parents[-1]
+            self._enter(at, others, values)
+            self.flat.target[branch] = at  # last, so that an interrupt leaves no place half made
         for at, (parents, value, _) in zip(shrinking, results[len(grown) :]):
             self._kept[at], self.flat.value[at] = parents, value
 
@@ -223,13 +227,11 @@ class GrowShrinkTrees:
         flat = self.flat
         wanted = len(self._growths) + places
         if wanted > len(flat.first):
-            first, counts, value = (_longer(array, 2 * wanted) for array in (flat.first, flat.counts, flat.value))
-            flat = flat._replace(first=first, counts=counts, value=value)
+            flat = _with_longer(flat, ("first", "counts", "value", "up", "added"), 2 * wanted)
         wanted = self._n_branches + branches
         if wanted > len(flat.variable):
             self._scores = _longer(self._scores, 2 * wanted)
-            variable, target, mate = (_longer(array, 2 * wanted) for array in (flat.variable, flat.target, flat.mate))
-            flat = flat._replace(variable=variable, target=target, mate=mate)
+            flat = _with_longer(flat, ("variable", "target", "mate"), 2 * wanted)
         self.flat = flat
 
     # ---------------------------------------------------------------- other sets of parents
@@ -291,6 +293,10 @@ class GrowShrinkTrees:
             else tuple(sorted(self._growths[at].parents))
             for at in leaves
         ]
+
+
+def _with_longer(trees: Trees, names: Sequence[str], size: int) -> Trees:
+    return trees._replace(**{name: _longer(getattr(trees, name), size) for name in names})
 
 
 def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
