@@ -245,6 +245,20 @@ def test_pairs_that_gain_only_together_do_not_depend_on_the_order_of_rows_nor_on
     assert one == two
 
 
+def test_of_many_rows_a_share_tells_which_pairs_gain_together_whatever_their_order():
+    codes = np.random.default_rng(4).integers(2, size=(40, 21_000))
+    codes[3] = codes[0] ^ codes[5]
+    table = bntk.Table.from_columns({f"x{k}": column for k, column in enumerate(codes)})
+    assert 4_000 < interplay._share(table).n_rows < 6_500
+    turned = table.take(np.random.default_rng(5).permutation(table.n_rows))
+    evaluators = [BIC().evaluator(TableCounter(rows)) for rows in (table, turned)]
+    one, two = (interplay.pairs_that_gain_together(each, each.pair_weights()) for each in evaluators)
+    assert one == two
+    assert one[3] == [(0, 5)]
+    alike = bntk.Table.from_columns({"a": codes[0], "b": codes[1], "c": codes[2]})
+    assert interplay._share(alike).n_rows > 1_000
+
+
 def test_of_too_much_work_no_pairs_are_looked_for(monkeypatch):
     evaluator = BIC().evaluator(TableCounter(rows_with_interplay()))
     monkeypatch.setattr(interplay, "MOST_WORDS", 1)

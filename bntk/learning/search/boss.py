@@ -43,6 +43,8 @@ MOST_WORK = 15 * 10**11
 VARIABLES = 256
 # What progress shows: there is no telling when a search will find nothing better any more.
 BAR = "{desc}: {percentage:3.0f}% {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+# Shakes that together gain less than this share of the score are idle: there is always a little more to find.
+LITTLE = 5e-7
 # Scores that differ by less than this share are equal: it hides the rounding of sums.
 TOLERANCE = 1e-11
 
@@ -63,8 +65,8 @@ class BOSS(Search):
     max_parents : int, optional
         The largest number of parents of a node, if the space allows more.
     patience : int
-        The search ends after so many shakes in a row that find nothing better; with very many variables and rows
-        earlier, after 1.5 * 10**12 families times rows.
+        The search ends after so many shakes in a row that gain nothing, or together less than 5 * 10**-7 of the
+        score; with very many variables and rows earlier, after 1.5 * 10**12 families times rows.
     max_iter : int, optional
         The largest number of shakes.
     strength : int
@@ -236,7 +238,7 @@ class _Journey:
             self._descend(order)
             self._climb_from(order)
             before = -np.inf
-            while self._best_score > before + self._tolerance:
+            while self._best_score > before + self._little:
                 before = self._best_score
                 self._shake(order)
                 self._climb_from(order)
@@ -289,6 +291,7 @@ class _Journey:
         """Move neighbouring variables at random, and on from there; back, where that is worse."""
         options, idle, n_shakes = self._options, 0, 0
         score, kept = order.score, order.copy()
+        goal = score + self._little
         most = math.inf if options.max_iter is None else options.max_iter
         while idle < options.patience and n_shakes < most and self._work < MOST_WORK:
             self._go_on("BOSS, shakes without gain", idle, options.patience)
@@ -296,9 +299,11 @@ class _Journey:
             self._settle(order)
             self._sweep(order, around)
             after = order.score
-            idle, n_shakes = 0 if after > score + self._tolerance else idle + 1, n_shakes + 1
+            idle, n_shakes = idle + 1, n_shakes + 1
+            if after > goal:
+                idle, goal = 0, after + self._little
             if after >= score - self._tolerance:  # equals too: to drift along plateaus finds ways that a climb does not
-                if idle == 0:
+                if after > score + self._tolerance:
                     self._keep(order.parents, f"shake {n_shakes}")
                 score, kept = max(score, after), order.copy()
             else:
@@ -357,6 +362,10 @@ class _Journey:
     @property
     def _tolerance(self) -> float:
         return TOLERANCE * max(1.0, abs(self._best_score))
+
+    @property
+    def _little(self) -> float:
+        return LITTLE * max(1.0, abs(self._best_score))
 
     def result(self, search: str) -> SearchResult:
         """The best structure."""

@@ -2,7 +2,7 @@
 
 Growing parents one by one does not find them, since neither gains anything alone. All triples of variables with few
 states are looked at: the interaction information of a triple is the same for each of the three as the child, and comes
-from one table.
+from one table. Of many rows a share is looked at, chosen by what is in them, so that their order does not matter.
 
 References
 ----------
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bntk._threads import run_parallel
+from bntk.data.table import Table
 from bntk.learning.counts.memory import TableCounter
 from bntk.learning.counts.state_planes import StatePlanes
 from bntk.learning.scores.leaving_out import one_by_one
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # Variables with more states are left out: tables of three of them have too many cells to tell much.
 MOST_STATES = 4
+# About so many rows are looked at, of more: they tell of whatever gains much.
+ENOUGH_ROWS = 5_000
 # Words of planes that are counted at the most, some seconds of work; with more, nothing is looked for.
 MOST_WORDS = 10**11
 # Pairs that are kept for each child, and those that are noted for each variable.
@@ -65,7 +68,10 @@ def pairs_that_gain_together(
     if not isinstance(counter, TableCounter) or counter.directed or not counter.n_rows:
         return found
     counter = one_by_one(counter)
-    planes = None if counter.weighted else counter.planes
+    if counter.weighted:
+        return found
+    table = _share(counter.table)
+    planes = counter.planes if table is counter.table else StatePlanes.of(table)
     if planes is None:
         return found
     few = (planes.cards > 1) & (planes.cards <= MOST_STATES)
@@ -73,12 +79,24 @@ def pairs_that_gain_together(
     if _words(planes, variables) > MOST_WORDS:
         return found
     least = math.log(max(2, n))
-    children, gains = _look_at_triples(planes, counter.n_rows, variables, np.nan_to_num(weights), least, look)
+    children, gains = _look_at_triples(planes, table.n_rows, variables, np.nan_to_num(weights), least, look)
     order = np.lexsort((*children.T[::-1], -gains))
     for child, one, other in children[order].tolist():
         if len(found[child]) < PAIRS and _gain(evaluator, child, one, other) > least:
             found[child].append(Pair(one, other))
     return found
+
+
+def _share(table: Table) -> Table:
+    """Some of the rows; all, if they are few, or differ little."""
+    share = table.n_rows // ENOUGH_ROWS
+    if share < 2:
+        return table
+    numbers = np.zeros(table.n_rows, np.uint64)
+    for column, odd in zip(table.codes, np.random.default_rng(0).integers(1 << 62, size=len(table.codes)) * 2 + 1):
+        numbers += column.astype(np.uint64) * np.uint64(odd)
+    rows = np.flatnonzero((numbers >> np.uint64(32)) % np.uint64(share) == 0)
+    return table.take(rows) if 2 * len(rows) * share > table.n_rows else table
 
 
 def _words(planes: StatePlanes, variables: NDArray[np.int64]) -> float:
