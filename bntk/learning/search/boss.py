@@ -11,7 +11,6 @@ C. Lee and P. van Beek (2017). Metaheuristics for score-and-search Bayesian netw
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +43,9 @@ VARIABLES = 256
 # What progress shows: there is no telling when a search will find nothing better any more.
 BAR = "{desc}: {percentage:3.0f}% {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 # Shakes that together gain less than this share of the score are idle: there is always a little more to find.
-LITTLE = 5e-7
+LITTLE = 1e-7
+# A part of the patience, after which hills are climbed before more is shaken.
+ROUNDS = 4
 # Scores that differ by less than this share are equal: it hides the rounding of sums.
 TOLERANCE = 1e-11
 
@@ -65,8 +66,8 @@ class BOSS(Search):
     max_parents : int, optional
         The largest number of parents of a node, if the space allows more.
     patience : int
-        The search ends after so many shakes in a row that gain nothing, or together less than 5 * 10**-7 of the
-        score; with very many variables and rows earlier, after 1.5 * 10**12 families times rows.
+        The search ends after so many shakes in a row that gain nothing, or together less than a ten-millionth of
+        the score; with very many variables and rows earlier, after 1.5 * 10**12 families times rows.
     max_iter : int, optional
         The largest number of shakes.
     strength : int
@@ -224,6 +225,7 @@ class _Journey:
         self._best_score = float(evaluator.locals(list(enumerate(self._best))).sum())
         self._trace = [Step("start", self._best_score, time.perf_counter() - self._began)]
         self._order: _Order | None = None
+        self._n_shakes = 0
         self.interrupted = False
         self._bar = progress_bar(True, desc="BOSS", bar_format=BAR) if progress else None
 
@@ -237,11 +239,12 @@ class _Journey:
             order = self._order = _Order(trees, begin, required)
             self._descend(order)
             self._climb_from(order)
-            before = -np.inf
-            while self._best_score > before + self._little:
+            idle = 0
+            while idle < self._options.patience and self._may_shake:
                 before = self._best_score
-                self._shake(order)
+                n_idle = self._shake(order, idle)
                 self._climb_from(order)
+                idle = 0 if self._best_score > before + self._little else idle + n_idle
         except _OutOfTimeError:
             self.give_up()
 
@@ -287,28 +290,36 @@ class _Journey:
             if shown:
                 self._keep(order.parents, f"sweep {n_sweeps}")
 
-    def _shake(self, order: _Order) -> None:
-        """Move neighbouring variables at random, and on from there; back, where that is worse."""
-        options, idle, n_shakes = self._options, 0, 0
+    def _shake(self, order: _Order, idle: int) -> int:
+        """Move neighbouring variables at random, and on from there; back, where that is worse.
+
+        Ends after a part of the patience, of which so many shakes are gone; returns how many gained nothing at the end.
+        """
+        options, n_idle = self._options, 0
         score, kept = order.score, order.copy()
         goal = score + self._little
-        most = math.inf if options.max_iter is None else options.max_iter
-        while idle < options.patience and n_shakes < most and self._work < MOST_WORK:
-            self._go_on("BOSS, shakes without gain", idle, options.patience)
+        while n_idle < min(-(-options.patience // ROUNDS), options.patience - idle) and self._may_shake:
+            self._go_on("BOSS, shakes without gain", idle + n_idle, options.patience)
             around = order.shake(options.strength, self._rng)
             self._settle(order)
             self._sweep(order, around)
             after = order.score
-            idle, n_shakes = idle + 1, n_shakes + 1
+            n_idle, self._n_shakes = n_idle + 1, self._n_shakes + 1
             if after > goal:
-                idle, goal = 0, after + self._little
+                idle, n_idle, goal = 0, 0, after + self._little
             if after >= score - self._tolerance:  # equals too: to drift along plateaus finds ways that a climb does not
                 if after > score + self._tolerance:
-                    self._keep(order.parents, f"shake {n_shakes}")
+                    self._keep(order.parents, f"shake {self._n_shakes}")
                 score, kept = max(score, after), order.copy()
             else:
                 order.hold(kept)
             self._settle(order)
+        return n_idle
+
+    @property
+    def _may_shake(self) -> bool:
+        most = self._options.max_iter
+        return (most is None or self._n_shakes < most) and self._work < MOST_WORK
 
     @property
     def _work(self) -> int:
