@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from random_networks import random_network
@@ -12,7 +14,7 @@ from bntk.learning.counts import TableCounter, as_counter
 from bntk.learning.learn import learn_structure
 from bntk.learning.scores import BIC, FNML, K2, SB, BDeu, BDs, LogLikelihood
 from bntk.learning.scores.decomposable import DecomposableScore
-from bntk.learning.search import boss
+from bntk.learning.search import boss, interplay
 from bntk.learning.search import grow_shrink_kernels as kernels
 from bntk.learning.search.boss import BOSS
 from bntk.learning.search.exact import Exact
@@ -148,8 +150,8 @@ class Walk:
         required, k = np.zeros((n, n), bool), 0
         while k < 1:
             k, _, m = kernels.improve(
-                self.trees.flat, np.array([variable]), 0, 0, self.order, self.places, required, self.values, 1e-9, 1,
-                requests,
+                self.trees.flat, np.array([variable]), 0, 0, self.order, self.places, required, self.values,
+                self.leaves, 1e-9, 1, requests,
             )  # fmt: skip
             if m:
                 self.trees.provide(requests[:m])
@@ -196,6 +198,81 @@ def test_a_variable_is_moved_to_the_place_where_the_order_is_worth_most():
         assert walk.values == pytest.approx(values)
         moved += values.sum() > before + 1e-6
     assert moved
+
+
+# ---- pairs of parents that gain only together
+
+
+def rows_with_interplay(seed=0, n=9, n_rows=500):
+    """Rows of variables of two and three states, two of which are nearly sums, modulo two and three, of others."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, np.array([2, 3, 3, 2, 2, 2, 3, 3, 2])[:, None], size=(n, n_rows))
+    codes[3] = (codes[0] + codes[5] + (rng.random(n_rows) < 0.2)) % 2
+    codes[7] = (codes[1] + codes[2] + (rng.random(n_rows) < 0.2)) % 3
+    return bntk.Table.from_columns({f"x{k}": column for k, column in enumerate(codes)})
+
+
+def pairs_by_definition(evaluator):
+    """For each child the best pairs that gain together, though neither of them alone, by looking at all."""
+    n = len(evaluator.names)
+    found = []
+    for child in range(n):
+        alone, gains = evaluator.local(child, ()), {}
+        possible = [v for v in range(n) if v != child and evaluator.local(child, (v,)) <= alone]
+        for pair in combinations(possible, 2):
+            gains[pair] = evaluator.local(child, pair) - alone
+        best = sorted((pair for pair in gains if gains[pair] > np.log(n)), key=lambda pair: (-gains[pair], pair))
+        found.append(best[: interplay.PAIRS])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pairs_that_gain_only_together_are_those_of_a_look_at_all(seed):
+    evaluator = BIC().evaluator(TableCounter(rows_with_interplay(seed)))
+    found = interplay.pairs_that_gain_together(evaluator, evaluator.pair_weights())
+    assert [list(map(tuple, pairs)) for pairs in found] == pairs_by_definition(evaluator)
+    assert any(found)
+
+
+def test_pairs_that_gain_only_together_do_not_depend_on_the_order_of_rows_nor_on_how_often_they_are_written_down():
+    table = rows_with_interplay(2)
+    rng = np.random.default_rng(3)
+    copies = rng.integers(1, 4, table.n_rows)
+    repeated = table.take(rng.permutation(np.repeat(np.arange(table.n_rows), copies)))
+    evaluators = [BIC().evaluator(TableCounter(*rows)) for rows in ((repeated,), (table, copies.astype(float)))]
+    one, two = (interplay.pairs_that_gain_together(each, each.pair_weights()) for each in evaluators)
+    assert any(one)
+    assert one == two
+
+
+def test_of_many_rows_a_share_tells_which_pairs_gain_together_whatever_their_order():
+    codes = np.random.default_rng(4).integers(2, size=(40, 21_000))
+    codes[3] = codes[0] ^ codes[5]
+    table = bntk.Table.from_columns({f"x{k}": column for k, column in enumerate(codes)})
+    assert 4_000 < interplay._share(table).n_rows < 6_500
+    turned = table.take(np.random.default_rng(5).permutation(table.n_rows))
+    evaluators = [BIC().evaluator(TableCounter(rows)) for rows in (table, turned)]
+    one, two = (interplay.pairs_that_gain_together(each, each.pair_weights()) for each in evaluators)
+    assert one == two
+    assert one[3] == [(0, 5)]
+    alike = bntk.Table.from_columns({"a": codes[0], "b": codes[1], "c": codes[2]})
+    assert interplay._share(alike).n_rows > 1_000
+
+
+def test_of_too_much_work_no_pairs_are_looked_for(monkeypatch):
+    evaluator = BIC().evaluator(TableCounter(rows_with_interplay()))
+    monkeypatch.setattr(interplay, "MOST_WORDS", 1)
+    assert not any(interplay.pairs_that_gain_together(evaluator, evaluator.pair_weights()))
+
+
+def test_parents_that_gain_only_together_are_found_among_many_variables():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(2, size=(120, 3000))
+    for child in range(0, 60, 3):
+        codes[child] = codes[child + 1] ^ codes[child + 2] ^ (rng.random(3000) < 0.1)
+    found = learn_structure({f"x{k}": column for k, column in enumerate(codes)}, "bic", search=BOSS(patience=0)).dag
+    for child in range(0, 60, 3):
+        assert {f"x{child + 1}", f"x{child + 2}"} <= set(found.markov_blanket(f"x{child}"))
 
 
 # ---- the search
@@ -270,6 +347,21 @@ def test_the_result_is_never_worse_than_the_start():
         assert search.run(evaluator, Space(order), start=start).score >= before - 1e-6
     with pytest.raises(SpaceError, match="not legal"):
         BOSS(max_parents=1).run(evaluator, Space(order), start=full)
+
+
+def test_arcs_that_gain_less_than_asked_for_are_left_out():
+    evaluator = BIC().evaluator(counter_of(9, 4))
+    space = Space(evaluator.names, required=[(evaluator.names[0], evaluator.names[8])])
+    whole = BOSS(patience=3).run(evaluator, space)
+    found = BOSS(patience=3, epsilon=10).run(evaluator, space)
+    assert space.allows(found.dag)
+    assert set(found.dag.arcs) < set(whole.dag.arcs)
+    for child, parents in enumerate(found.dag.parent_indices):
+        for less in parents:
+            gain = evaluator.local(child, parents) - evaluator.local(child, [p for p in parents if p != less])
+            assert gain >= 10 or (less, child) == (0, 8)
+    assert found.score == pytest.approx(found.trace[-1].score)
+    assert found.score == pytest.approx(worth(evaluator, found.dag.parent_indices))
 
 
 def test_no_variable_has_more_parents_than_allowed():

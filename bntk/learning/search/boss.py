@@ -11,7 +11,6 @@ C. Lee and P. van Beek (2017). Metaheuristics for score-and-search Bayesian netw
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +42,10 @@ MOST_WORK = 15 * 10**11
 VARIABLES = 256
 # What progress shows: there is no telling when a search will find nothing better any more.
 BAR = "{desc}: {percentage:3.0f}% {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+# Shakes that together gain less than this share of the score are idle: there is always a little more to find.
+LITTLE = 1e-7
+# A part of the patience, after which hills are climbed before more is shaken.
+ROUNDS = 4
 # Scores that differ by less than this share are equal: it hides the rounding of sums.
 TOLERANCE = 1e-11
 
@@ -53,21 +56,25 @@ class BOSS(Search):
 
     For scores that are sums over families (Andrews et al. 2023). In an order, each variable grows its parents among
     the variables before it, one by one, and shrinks them again; grow-shrink trees remember what came of it, so that
-    large networks take seconds to minutes. At a local optimum some neighbouring variables are moved at random, and the
-    search goes on from there; unless the score has not fallen, it goes back. Hill climbing by single arcs, which also
-    looks at what the orders cannot tell, ends the search, or leads it on.
+    large networks take seconds to minutes. Two parents that gain only together, as of an exclusive or, are known from a
+    look at all triples of variables with up to four states. At a local optimum, hill climbing by single arcs looks at
+    what the orders cannot tell. Then some neighbouring variables are moved at random, and the search goes on from
+    there; unless the score has not fallen, it goes back. Hill climbing ends the search, or leads it on.
 
     Parameters
     ----------
     max_parents : int, optional
         The largest number of parents of a node, if the space allows more.
     patience : int
-        The search ends after so many shakes in a row that find nothing better; with very many variables and rows
-        earlier, after 1.5 * 10**12 families times rows.
+        The search ends after so many shakes in a row that gain nothing, or together less than a ten-millionth of
+        the score; with very many variables and rows earlier, after 1.5 * 10**12 families times rows.
     max_iter : int, optional
         The largest number of shakes.
     strength : int
         The largest number of variables that a shake moves.
+    epsilon : float
+        Arcs that gain less, in units of the score, are left out at the end. Among very many possible parents some gain
+        a little by chance: where the score allows for none of that, as BIC, a gain of 1 is weak evidence of an arc.
     time_budget : float, optional
         Seconds after which the search ends with the best structure so far. Only with a time budget can the result
         depend on the machine.
@@ -88,6 +95,7 @@ class BOSS(Search):
     patience: int = 200
     max_iter: int | None = None
     strength: int = 6
+    epsilon: float = 0.0
     time_budget: float | None = None
 
     def __post_init__(self) -> None:
@@ -96,7 +104,7 @@ class BOSS(Search):
     def run(
         self, evaluator: Evaluator, space: Space, *, start: DAG | None = None, seed: int = 0, progress: bool = False
     ) -> SearchResult:
-        """Search; the result is never worse than ``start``."""
+        """Search; the result is never worse than ``start``, but for arcs that gain less than ``epsilon``."""
         families = evaluator.by_family("BOSS")
         refuse_shapes(space, "BOSS")
         journey = _Journey(self, families, space, start, seed, progress)
@@ -165,8 +173,8 @@ class _Order:
     def improve(self, turn: Ints, begin: int, idle: int, tolerance: float) -> tuple[int, int]:
         """Move some variables, the next of a turn, to where they gain most; see :func:`.kernels.improve`."""
         end, idle, n_lacking = kernels.improve(
-            self.trees.flat, turn, begin, idle, self._order, self._places, self._required, self._values, tolerance,
-            VARIABLES, self._requests,
+            self.trees.flat, turn, begin, idle, self._order, self._places, self._required, self._values,
+            self._leaves, tolerance, VARIABLES, self._requests,
         )  # fmt: skip
         if n_lacking:
             self.trees.provide(self._requests[:n_lacking])
@@ -217,6 +225,7 @@ class _Journey:
         self._best_score = float(evaluator.locals(list(enumerate(self._best))).sum())
         self._trace = [Step("start", self._best_score, time.perf_counter() - self._began)]
         self._order: _Order | None = None
+        self._n_shakes = 0
         self.interrupted = False
         self._bar = progress_bar(True, desc="BOSS", bar_format=BAR) if progress else None
 
@@ -226,16 +235,16 @@ class _Journey:
             self._go_on()
             required = self._space.required_matrix
             begin = random_order(required, self._rng) if self._start is None else self._best_order
-            order = self._order = _Order(GrowShrinkTrees(self._evaluator, self._space), begin, required)
+            trees = GrowShrinkTrees(self._evaluator, self._space, look=self._go_on)
+            order = self._order = _Order(trees, begin, required)
             self._descend(order)
-            before = -np.inf
-            while self._best_score > before + self._tolerance:
+            self._climb_from(order)
+            idle = 0
+            while idle < self._options.patience and self._may_shake:
                 before = self._best_score
-                self._shake(order)
-                self._climb()
-                order.trees.offer(self._best)
-                order.hold(self._best_order)
-                self._descend(order)
+                n_idle = self._shake(order, idle)
+                self._climb_from(order)
+                idle = 0 if self._best_score > before + self._little else idle + n_idle
         except _OutOfTimeError:
             self.give_up()
 
@@ -281,30 +290,48 @@ class _Journey:
             if shown:
                 self._keep(order.parents, f"sweep {n_sweeps}")
 
-    def _shake(self, order: _Order) -> None:
-        """Move neighbouring variables at random, and on from there; back, where that is worse."""
-        options, idle, n_shakes = self._options, 0, 0
+    def _shake(self, order: _Order, idle: int) -> int:
+        """Move neighbouring variables at random, and on from there; back, where that is worse.
+
+        Ends after a part of the patience, of which so many shakes are gone; returns how many gained nothing at the end.
+        """
+        options, n_idle = self._options, 0
         score, kept = order.score, order.copy()
-        most = math.inf if options.max_iter is None else options.max_iter
-        while idle < options.patience and n_shakes < most and self._work < MOST_WORK:
-            self._go_on("BOSS, shakes without gain", idle, options.patience)
+        goal = score + self._little
+        while n_idle < min(-(-options.patience // ROUNDS), options.patience - idle) and self._may_shake:
+            self._go_on("BOSS, shakes without gain", idle + n_idle, options.patience)
             around = order.shake(options.strength, self._rng)
             self._settle(order)
             self._sweep(order, around)
             after = order.score
-            idle, n_shakes = 0 if after > score + self._tolerance else idle + 1, n_shakes + 1
+            n_idle, self._n_shakes = n_idle + 1, self._n_shakes + 1
+            if after > goal:
+                idle, n_idle, goal = 0, 0, after + self._little
             if after >= score - self._tolerance:  # equals too: to drift along plateaus finds ways that a climb does not
-                if idle == 0:
-                    self._keep(order.parents, f"shake {n_shakes}")
+                if after > score + self._tolerance:
+                    self._keep(order.parents, f"shake {self._n_shakes}")
                 score, kept = max(score, after), order.copy()
             else:
                 order.hold(kept)
             self._settle(order)
+        return n_idle
+
+    @property
+    def _may_shake(self) -> bool:
+        most = self._options.max_iter
+        return (most is None or self._n_shakes < most) and self._work < MOST_WORK
 
     @property
     def _work(self) -> int:
         """How many rows have been looked at for how many families; unlike time, it is the same on every machine."""
         return (self._evaluator.n_evaluated - self._n_before) * self._evaluator.counter.n_rows
+
+    def _climb_from(self, order: _Order) -> None:
+        """Climb hills, and sweep over the orders of what was found."""
+        self._climb()
+        order.trees.offer(self._best)
+        order.hold(self._best_order)
+        self._descend(order)
 
     def _climb(self) -> None:
         """Climb hills from the best structure, by single arcs."""
@@ -317,6 +344,20 @@ class _Journey:
             raise _OutOfTimeError
 
     # ---------------------------------------------------------------- the best structure
+
+    def _leave_out(self) -> None:
+        """Leave out arcs that gain less than they should, of each child the one that gains least first."""
+        for child, parents in enumerate(self._best):
+            required, better = self._space.required_matrix[:, child], parents
+            while free := [p for p in better if not required[p]]:
+                fewer = [tuple(p for p in better if p != less) for less in free]
+                values = self._evaluator.locals([(child, row) for row in fewer])
+                if self._evaluator.local(child, better) - values.max() >= self._options.epsilon:
+                    break
+                better = fewer[int(values.argmax())]
+            self._best[child] = better
+        self._best_score = float(self._evaluator.locals(list(enumerate(self._best))).sum())
+        self._trace.append(Step("leave out", self._best_score, time.perf_counter() - self._began))
 
     def _keep(self, parents: Sequence[tuple[int, ...]], what: str) -> None:
         """Hold on to a structure if it is the best so far."""
@@ -333,8 +374,14 @@ class _Journey:
     def _tolerance(self) -> float:
         return TOLERANCE * max(1.0, abs(self._best_score))
 
+    @property
+    def _little(self) -> float:
+        return LITTLE * max(1.0, abs(self._best_score))
+
     def result(self, search: str) -> SearchResult:
         """The best structure."""
         if self._bar is not None:
             self._bar.close()
+        if self._options.epsilon:
+            self._leave_out()
         return finish(self._evaluator, self._best, search, self._began, self._trace, interrupted=self.interrupted)

@@ -27,8 +27,14 @@ class Trees(NamedTuple):
         Of each place: its branches, ``first[place]`` and those that follow, the one that gains most first.
     value : ndarray of float
         Of each place: the score of the child with its parents there, after shrinking; NaN when that is not known.
+    up, added : ndarray of int
+        Of each place: the one before it, -1 for a root, and the variable that was added there.
     variable, target : ndarray of int
         Of each branch: the parent that is added, and the place it leads to, or -1.
+    mate : ndarray of int
+        Of each branch: a variable that must be possible as well, or -1.
+    paired : boolean array of shape (n,)
+        Whether branches in the tree of a variable have mates.
     near : boolean array of shape (n, n)
         Whether some branch in the tree of a variable (row), or another of its sets, adds another one (column).
     first_set : ndarray of int of shape (n + 1,)
@@ -42,8 +48,12 @@ class Trees(NamedTuple):
     first: NDArray[np.int64]
     counts: NDArray[np.int64]
     value: NDArray[np.float64]
+    up: NDArray[np.int64]
+    added: NDArray[np.int64]
     variable: NDArray[np.int64]
     target: NDArray[np.int64]
+    mate: NDArray[np.int64]
+    paired: NDArray[np.bool_]
     near: NDArray[np.bool_]
     first_set: NDArray[np.int64]
     set_value: NDArray[np.float64]
@@ -60,8 +70,11 @@ def walk(trees, x, limit, places, moved, moved_place):
     at = x
     branch, end = trees.first[at], trees.first[at] + trees.counts[at]
     while branch < end:
-        v = trees.variable[branch]
-        if (moved_place if v == moved else places[v]) < limit:
+        v, mate = trees.variable[branch], trees.mate[branch]
+        possible = (moved_place if v == moved else places[v]) < limit
+        if possible and mate >= 0:
+            possible = (moved_place if mate == moved else places[mate]) < limit
+        if possible:
             if trees.target[branch] < 0:
                 return at, branch
             at = trees.target[branch]
@@ -93,6 +106,18 @@ def take_parents(trees, x, limit, places, moved, moved_place):
 
 
 @part
+def matters(trees, x, at, v):
+    """Whether x may take other parents when v, which was possible, no longer is; ``at`` is where its walk ended."""
+    if at < 0 or trees.paired[x]:
+        return True
+    while trees.up[at] >= 0:
+        if trees.added[at] == v:
+            return True
+        at = trees.up[at]
+    return False
+
+
+@part
 def ask(requests, n_requests, at, lack):
     """Note what is lacking, if there is room."""
     if n_requests < requests.shape[0]:
@@ -102,40 +127,42 @@ def ask(requests, n_requests, at, lack):
 
 
 @part
-def best_place(trees, x, order, places, required, values, requests, n_requests):
+def best_place(trees, x, order, places, required, values, leaves, requests, n_requests):
     """Where in the order x gains most, and the gain; what the trees lack for that is added to the requests.
 
-    Only variables in whose trees x is met, or which are met in the tree of x, make a difference when x passes them.
+    Only variables in whose trees x is met, or which are met in the tree of x, make a difference when x passes them; and
+    where one variable can no longer be a parent of another one, only if growing had added it.
     """
     here = places[x]
     best_at, best = here, 0.0
     for step in (-1, 1):
-        others = 0.0
+        others, own, leaf, is_known = 0.0, values[x], leaves[x], True
         j = here + step
         while 0 <= j < order.size:
             y = order[j]
             if (required[y, x] if step < 0 else required[x, y]) or n_requests == requests.shape[0]:
                 break
-            if trees.near[y, x]:
+            if trees.near[y, x] and (step < 0 or matters(trees, y, leaves[y], x)):
                 value, at, lack = take_parents(trees, y, j, places, x, -1 if step < 0 else order.size)
                 if lack == NOTHING:
                     others += value - values[y]
                 else:
                     n_requests = ask(requests, n_requests, at, lack)
-            if trees.near[x, y] or trees.near[y, x]:
-                value, at, lack = take_parents(trees, x, j if step < 0 else j + 1, places, x, order.size)
-                if lack == NOTHING:
-                    gain = others + value - values[x]
-                    if gain > best:
-                        best_at, best = j, gain
-                else:
-                    n_requests = ask(requests, n_requests, at, lack)
+            if trees.near[x, y] and (step > 0 or not is_known or matters(trees, x, leaf, y)):
+                own, leaf, lack = take_parents(trees, x, j if step < 0 else j + 1, places, x, order.size)
+                is_known = lack == NOTHING
+                if not is_known:
+                    n_requests = ask(requests, n_requests, leaf, lack)
+            if is_known and (trees.near[x, y] or trees.near[y, x]):
+                gain = others + own - values[x]
+                if gain > best:
+                    best_at, best = j, gain
             j += step
     return best_at, best, n_requests
 
 
 @part
-def insert(trees, x, to, order, places, values):
+def insert(trees, x, to, order, places, values, leaves):
     """Move x to a place in the order; what it passes shrinks and grows anew."""
     step = 1 if to > places[x] else -1
     while places[x] != to:
@@ -144,8 +171,8 @@ def insert(trees, x, to, order, places, values):
         order[j], places[y] = y, j
         order[j + step], places[x] = x, j + step
         if trees.near[y, x]:
-            values[y], _, _ = take_parents(trees, y, places[y], places, -1, 0)
-    values[x], _, _ = take_parents(trees, x, places[x], places, -1, 0)
+            values[y], leaves[y], _ = take_parents(trees, y, places[y], places, -1, 0)
+    values[x], leaves[x], _ = take_parents(trees, x, places[x], places, -1, 0)
 
 
 @njit(cache=True, nogil=True)
@@ -163,9 +190,10 @@ def settle(trees, order, places, values, leaves, requests):
 
 
 @njit(cache=True, nogil=True)
-def improve(trees, turn, begin, idle, order, places, required, values, tolerance, most, requests):
+def improve(trees, turn, begin, idle, order, places, required, values, leaves, tolerance, most, requests):
     """Move each variable of ``turn[begin:]`` to where it gains most, until the trees lack something.
 
+    ``values`` and ``leaves`` are those of the order, as of :func:`settle`, and stay so.
     Ends after ``most`` variables, or when as many as there are in ``turn`` have gained nothing one after the other.
     Where the trees lack something, what the next variables lack in the order as it is is asked for as well, so that
     there is enough to do for several threads. Returns where it ended, how many gained nothing, and the requests.
@@ -173,15 +201,17 @@ def improve(trees, turn, begin, idle, order, places, required, values, tolerance
     k, n_requests = begin, 0
     while k < min(turn.size, begin + most) and idle < turn.size:
         x = turn[k]
-        to, gain, n_requests = best_place(trees, x, order, places, required, values, requests, 0)
+        to, gain, n_requests = best_place(trees, x, order, places, required, values, leaves, requests, 0)
         if n_requests:
             for later in range(k + 1, turn.size):
                 if 2 * n_requests >= requests.shape[0]:
                     break
-                _, _, n_requests = best_place(trees, turn[later], order, places, required, values, requests, n_requests)
+                _, _, n_requests = best_place(
+                    trees, turn[later], order, places, required, values, leaves, requests, n_requests
+                )
             return k, idle, n_requests
         if gain > tolerance:
-            insert(trees, x, to, order, places, values)
+            insert(trees, x, to, order, places, values, leaves)
             idle = 0
         else:
             idle += 1
