@@ -414,7 +414,7 @@ def exact(options: Options) -> Section:
         "Exact search",
         "The best of all structures, without a limit on parents, for the first variables of alarm, 10,000 rows, one "
         f"run each; stopped after {limit} s, the gap says how much better, in nats, the best structure can be at the "
-        "most. Families are parent sets that were looked at; for BDeu these are all. Beside it the default search, which "
+        "most. Families are parent sets that were looked at, of BDeu all. Beside it the default search, which "
         "is not guaranteed to find it, and by how much it falls short.",
         ["variables", "score", "exact", "gap", "families", "GB at the most", "default", "below, in nats"],
         axes=("variables", "seconds"),
