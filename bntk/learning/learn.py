@@ -40,6 +40,8 @@ from bntk.network import BayesianNetwork
 MAX_EXACT, MAX_EXACT_SETS = 20, 30_000
 # With more variables than these, the default search walks grow-shrink trees: order search would take minutes.
 MANY_VARIABLES = 100
+# Of so many arcs that there may be, some gain a little by chance: of those that gain less, most are not true.
+LEAST_GAIN = 1.0
 # What a search takes for each two variables: the gain of an arc, what is allowed, and copies of these.
 BYTES_AN_ARC = 100
 # With more rows, the order search that is taken by default looks at fewer candidates: half the families to score.
@@ -85,8 +87,8 @@ def learn(
     search : str or Search
         ``"auto"`` uses, for a score that is a sum over families, the spanning tree where the space is made of trees,
         exact search for up to 12 variables (more when parents are limited), else order search followed by hill climbing
-        with restarts; best order score search (:class:`bntk.search.BOSS`) for more than 100 variables without missing
-        values, if rows have whole weights or none; and tabu search in spaces with other shapes and for other scores. Or
+        with restarts; for more than 100 variables without missing values, if rows have whole weights or none, best
+        order score search that leaves out arcs that gain less than 1 (``BOSS(epsilon=1)``); and tabu search in spaces with other shapes and for other scores. Or
         a name (``"hc"``, ``"tabu"``, ``"order"``, ``"exact"``, ``"spanning_tree"``, ``"k2"``), or an object with
         options such as ``bntk.search.Tabu(restarts=20)``.
     prior : Prior, str, float or mapping, optional
@@ -382,7 +384,7 @@ def automatic(evaluator: Evaluator, space: Space) -> Search:
     if len(space.nodes) <= MAX_EXACT and _n_parent_sets(space) <= MAX_EXACT_SETS:
         return Exact()
     if len(space.nodes) > MANY_VARIABLES and evaluator.for_threads and not evaluator.counter.incomplete:
-        return BOSS()
+        return BOSS(epsilon=LEAST_GAIN)
     candidates = OrderSearch.candidates if evaluator.counter.total_weight <= MANY_ROWS else FEW_CANDIDATES
     return OrderThenClimb(OrderSearch(candidates=candidates), HillClimbing(restarts=20))
 
