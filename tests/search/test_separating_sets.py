@@ -132,3 +132,21 @@ def test_draws_of_permutations_do_not_depend_on_the_order_of_the_columns(one, na
     if getattr(one, "form", "") != "fdr":
         for (x, y), given in first.separating_sets.items():
             assert bntk.independence(rows, x, y, given, test).p_value > 0.05
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_blankets_end_whatever_the_test_answers(seed):
+    """Variables that remove each other from a blanket must not follow each other for ever."""
+    rng = np.random.default_rng(seed)
+    names = [f"x{k}" for k in range(int(rng.integers(3, 7)))]
+    answers: dict[object, float] = {}
+    share = rng.uniform(0, 0.5)
+
+    def test(x, y, given):
+        return answers.setdefault((x, y, given), float(rng.random() < share) * rng.uniform(0.1, 1))
+
+    for one in SEARCHES[1:]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StructureWarning)
+            found = bntk.learn_structure({name: [0, 1] for name in names}, search=with_test(one, test))
+        assert found.dag.cpdag().skeleton() == found.pdag.skeleton()

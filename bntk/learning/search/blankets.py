@@ -176,6 +176,7 @@ class IAMB(BlanketSearch):
             return (yield from self._by_discovery_rate(asking, target))
         forced = asking.required_of(target)
         found, refused = set(forced), set[int]()
+        seen = {frozenset(found)}
         while len(found) < asking.most_given(asking.n):
             others = sorted(set(range(asking.n)) - found - refused - {target})
             if not others:
@@ -189,7 +190,9 @@ class IAMB(BlanketSearch):
             if self.form == "inter":
                 kept = yield from shrink(asking, target, found, forced | {others[best]}, affinity)
                 found = yield from shrink(asking, target, kept, forced, affinity)
-                refused |= {others[best]} - found  # or it would be added again, for ever
+                if others[best] not in found or frozenset(found) in seen:
+                    refused.add(others[best])  # or it would be added again, or what it led away from, for ever
+                seen.add(frozenset(found))
         return (yield from shrink(asking, target, found, forced, affinity))
 
     def _by_discovery_rate(self, asking: Asking, target: int) -> Task[set[int]]:
