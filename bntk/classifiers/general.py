@@ -39,7 +39,8 @@ class BayesNetClassifier(NetworkClassifier):
     DAG may leave it with few arcs, or none. So, without a space, the best DAG is compared with the best forest of
     features that are all children of the class, by the same criterion, and with naive Bayes. The one that predicts the
     class best is taken: by its quadratic loss in five folds of the training rows. (The log loss has no bound for wrong
-    predictions that are sure, so that a structure without any class arc may seem better than all others.) A criterion
+    predictions that are sure, so that a structure without any class arc may seem better than all others.) In this DAG,
+    a variable has at most log2(rows) parents: more of them have more configurations than there are rows. A criterion
     that measures predictions, as ``"loo"``, is about the class already, and finds any DAG. A DAG that makes it
     costly to sum out the missing values of some training row is not taken.
 
@@ -125,7 +126,10 @@ class BayesNetClassifier(NetworkClassifier):
         """The best forest below the class, naive Bayes or any DAG, whichever predicts the class best in folds."""
         *features, target = counter.names
         score = self._given_score(self.criterion).with_target(target)
-        anywhere = super()._find_structure(counter)
+        # More binary parents than log2(rows) have more configurations than there are rows.
+        most = max(1, int(np.log2(max(counter.total_weight, 1))))
+        space = spaces.general(counter.names, target, max_parents=most)
+        anywhere = learn_structure(counter, score, space, self._chosen_search(), seed=self._seed)
         found = {
             "a forest below the class": learn_structure(counter, score, spaces.fan(features, target)),
             "naive Bayes": learn_structure(counter, score, spaces.naive_bayes(features, target)),

@@ -70,6 +70,16 @@ def test_the_default_takes_any_dag_where_that_predicts_better() -> None:
     assert "any DAG, by the quadratic loss of the class in five folds" in model.search_.search
 
 
+def test_the_default_has_no_more_binary_parents_than_their_configurations_have_rows() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((40, 9)) < 0.1, columns=list("abcdefghi"))  # rare states: BDeu asks for all parents
+    y = X.sum(axis=1) % 2
+    free, model = bntk.BayesNetClassifier(space=any_dag).fit(X, y), bntk.BayesNetClassifier().fit(X, y)
+    assert "any DAG, by the quadratic loss" in model.search_.search
+    assert max(map(len, free.dag_.parent_indices)) == 9
+    assert max(map(len, model.dag_.parent_indices)) <= 5  # 2^5 <= 40 < 2^6
+
+
 def test_the_search_says_what_was_taken() -> None:
     X, y = weak_signs()
     search = bntk.BayesNetClassifier().fit(X, y).search_.search
