@@ -1,10 +1,11 @@
 """Few whole numbers as states, as the rule has them, beside all numbers cut, on UCI sets as pandas reads them.
 
-python -m benchmarks.numbers UCI [--sets monk1 ...] [--jobs 2]
+python -m benchmarks.numbers UCI [--sets monk1 ...] [--cache FOLDER] [--jobs 2]
 
 UCI holds ``INDEX.csv`` and ``NAME.csv.gz`` (the class last). Sets with a nominal class, 100 to 5,000 rows and a column
 that the two ways read differently: at most ten different whole numbers. Other numbers are cut and interpolated by both.
-Five stratified folds, the same for both; mean accuracy and log loss. What came out is in docs/numbers.md.
+Five stratified folds, the same for both; mean accuracy and log loss. With a cache, a run that was stopped goes on where
+it was. What came out is in docs/numbers.md.
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("uci", type=Path)
     parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--cache", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     sets = options.sets or concerned(options.uci)
@@ -83,7 +85,7 @@ def main() -> None:
         warnings.simplefilter("ignore")  # columns without a value in a fold, states that only test rows have
         found = compare(
             estimators, {name: read(options.uci, name) for name in sets}, cv=5, scoring=["accuracy", "log_loss"],
-            n_jobs=options.jobs, progress=True,
+            n_jobs=options.jobs, progress=True, cache=options.cache,
         )  # fmt: skip
     accuracy, loss = found.by("accuracy").means.mean(), found.by("log_loss").means.mean()
     print(f"\n{len(sets)} sets: {', '.join(sets)}\n")
