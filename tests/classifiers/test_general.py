@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 
 import bntk
 from bntk.classifiers import held_out
+from bntk.classifiers.general import TIE
 from bntk.classifiers.held_out import FOLDS
 from bntk.errors import WeakClassifierWarning
 from bntk.learning.counts import TableCounter
@@ -101,7 +102,7 @@ def test_a_space_of_the_user_is_not_second_guessed() -> None:
 @pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
 def test_a_criterion_of_predictions_finds_any_dag() -> None:
     X, y = weak_signs(n_features=5)
-    score = bntk.scores.LOO("c")
+    score = bntk.scores.LOO("c", alpha=bntk.BayesNetClassifier().prior)
     best = bntk.learning.learn.learn_structure(X.assign(c=y), score, any_dag(tuple(X), "c"), search="hc")
     assert bntk.BayesNetClassifier(criterion="loo", search="hc").fit(X, y).dag_ == best.dag
 
@@ -166,6 +167,28 @@ def test_a_structure_as_good_as_naive_bayes_is_not_warned_of() -> None:
     rng = np.random.default_rng(2)
     noise = pd.DataFrame(rng.integers(2, size=(200, 3)), columns=list("abc"))
     bntk.BayesNetClassifier(structure="class -> a").fit(noise, rng.integers(2, size=200))  # by chance, if at all
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_worse_than_naive_bayes_in_folds_is_warned_of(seed: int) -> None:
+    X, y = weak_signs(120, n_features=4, n_classes=3, seed=seed)
+    naive = refitted_log_loss(bntk.DAG([*X, "c"], [("c", name) for name in X]), X, y)
+    for structure in ("c", "c -> f0", "f0 -> c <- f1", "c -> f0 -> f1 <- c; c -> f2; c -> f3", "f0 -> c -> f1"):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = bntk.BayesNetClassifier(structure=structure).fit(X, y)
+        if refitted_log_loss(model.dag_, X, y) > naive + TIE:
+            assert [warning.category for warning in told] == [WeakClassifierWarning]
+            assert "its log loss is" in str(told[0].message)
+
+
+def test_a_class_that_was_lost_is_told_of_also_where_naive_bayes_is_too_sure() -> None:
+    rng = np.random.default_rng(0)
+    y = pd.Series(rng.integers(2, size=200), name="c")
+    sign = np.where(rng.random(200) < 0.85, y, 1 - y)
+    X = pd.DataFrame({f"f{i}": sign for i in range(40)})  # the same sign counts forty times
+    with pytest.warns(WeakClassifierWarning, match="its quadratic loss is 0.49"):
+        bntk.BayesNetClassifier(structure="c").fit(X, y)
 
 
 def test_one_class_or_few_rows_are_not_warned_of() -> None:
