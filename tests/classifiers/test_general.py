@@ -144,6 +144,21 @@ def test_sets_on_which_the_best_dag_loses_the_class(name: str, least: float) -> 
     assert bntk.BayesNetClassifier(search="hc").fit(X[~held], y[~held]).score(X[held], y[held]) >= least
 
 
+@pytest.mark.parametrize("name", ["heart-h", "primary-tumor", "audiology"])
+def test_on_these_sets_the_best_dag_is_warned_of(name: str) -> None:
+    from benchmarks.accuracy import read_set
+
+    def few_parents(features: tuple[str, ...], target: str) -> bntk.Space:
+        return bntk.spaces.dag([*features, target], max_parents=5)
+
+    X, y = read_set(shared("data/uci"), name)
+    held = stratified(pd.factorize(y)[0], FOLDS, 1, seed=0)[0] == 0
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        bntk.BayesNetClassifier(space=few_parents, search="hc").fit(X[~held], y[~held])
+    assert WeakClassifierWarning in [warning.category for warning in told]
+
+
 # ---- the warning -----------------------------------------------------------------------------------------------------
 
 
