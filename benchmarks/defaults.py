@@ -155,6 +155,7 @@ def page(found: dict[int, dict[str, pd.DataFrame]]) -> str:
 def table(found: dict[str, pd.DataFrame]) -> str:
     """The mean log losses of all classifiers, with their defaults and with each setting."""
     names = [f"{numeric} {prior}" for numeric in NUMERIC for prior in PRIORS]
+    names = [name for name in names if any((frame["estimator"] == name).any() for frame in found.values())]
     heads = ["classifier", "`numeric`", "`prior`", "sets", "default"]
     lines = [[*heads, *(name.replace(" ", ", ") for name in names)], ["---"] * (len(heads) + len(names))]
     classifiers = accuracy_peers.ours()
