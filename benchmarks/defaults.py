@@ -91,12 +91,13 @@ def run(options: argparse.Namespace, most_rows: int) -> dict[str, pd.DataFrame]:
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                parts.append(compare(
+                part = compare(
                     settings(classifiers[name], cut, chosen), of, cv=5, errors="record", n_jobs=options.jobs,
                     scoring={"accuracy": "accuracy", "log_loss": "clipped_log_loss"}, progress=True,
                     cache=options.cache,
-                ))  # fmt: skip
-        frame = pd.concat([_all_ways(part.frame) for part in parts], ignore_index=True)
+                )  # fmt: skip
+            parts.append(part.frame if cut else _all_ways(part.frame))
+        frame = pd.concat(parts, ignore_index=True)
         found[name] = frame[frame["estimator"].isin({DEFAULT, *chosen})]
         print(name, *lines(name, found[name]), sep="\n", flush=True)
     return found
@@ -104,8 +105,6 @@ def run(options: argparse.Namespace, most_rows: int) -> dict[str, pd.DataFrame]:
 
 def _all_ways(frame: pd.DataFrame) -> pd.DataFrame:
     """Results of sets without numbers count for every way to cut them."""
-    if any(f"{NUMERIC[1]} " in name for name in frame["estimator"]):
-        return frame
     same = [
         frame[frame["estimator"].str.startswith("mdl ")].assign(
             estimator=lambda part, way=way: part["estimator"].str.replace("mdl ", f"{way} ", regex=False)
