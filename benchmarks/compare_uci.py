@@ -50,6 +50,7 @@ def ours() -> dict[str, Any]:
         "aode": bntk.AODE(), "aode by class": bntk.AODE(count="class", m=30), "a2de": bntk.A2DE(),
         "semi": bntk.SemiNaiveBayes(), "manb": bntk.MANB(), "awnb": bntk.AWNB(), "awtan": bntk.AWNB(bntk.TAN()),
         "wanbia": bntk.WANBIA(), "dag": bntk.BayesNetClassifier(), "rmcv": bntk.RMCV(criterion="accuracy"),
+        "ekdb": bntk.EnsembleKDB(),
     }  # fmt: skip
 
 
@@ -93,7 +94,9 @@ HEAD = """\
 # Classifiers on UCI sets
 
 Written by `python -m benchmarks.compare_uci UCI --write docs/uci.md`: {n} classifiers with their default parameters on
-{sets} sets, {folds} stratified folds, the same for all; numbers are cut inside each fold. {machine}
+{sets} sets, {folds} stratified folds, the same for all; numbers are cut inside each fold. `aode by class` is
+`AODE(count="class", m=30)`, `awtan` is `AWNB(TAN())`, and `rmcv` goes by accuracy, as its default needs an order of the
+classes. {machine}
 
 The diagrams show mean ranks over the sets (1 is the best). Classifiers that a bar connects do not differ significantly
 by the Nemenyi test (alpha = 0.05), which follows a Friedman test. The sets are small, so that a difference of ranks

@@ -1,13 +1,14 @@
 """Whether any setting of numbers and prior serves a classifier better than its defaults.
 
-python -m benchmarks.defaults UCI [--only tan aode ...] [--sets iris ...] [--most-rows 2000] [--cache FOLDER]
-                                  [--jobs 2] [--write docs/defaults.md]
+python -m benchmarks.defaults UCI [--only tan aode ...] [--sets iris ...] [--most-rows 2000 20000] [--cache FOLDER]
+                                  [--settings "smooth 1" ...] [--jobs 2] [--write docs/defaults.md]
 
 On the choosing half of :mod:`benchmarks.accuracy_peers`, at most so many rows of each set, and its folds: each
 classifier of one class variable with its defaults, and with each pair of ``numeric`` = "mdl", "frequency", "smooth" and
 ``prior`` = 1, 0.5, ``BDeu(1)``, ``Backoff()``; mean log loss (of probabilities of at least 1e-6) and accuracy over the
 sets. Where no column is cut, all ``numeric`` are the same, and are run once. A setting that is refused on some set
-(tables that are too large) has no mean. With a cache, a run that was stopped goes on where it was.
+(tables that are too large) has no mean. With a cache, a run that was stopped goes on where it was, and sets that have
+no more rows than an earlier run looked at are not run again. It does not know a change of the code.
 """
 
 from __future__ import annotations
@@ -33,16 +34,17 @@ from bntk.evaluation.measure_table import measure
 NUMERIC = ("mdl", "frequency", "smooth")
 PRIORS: dict[str, Any] = {"1": 1.0, "0.5": 0.5, "BDeu(1)": bntk.priors.BDeu(1), "Backoff()": bntk.priors.Backoff()}
 DEFAULT = "default"
-#: Not defaults of a classifier, but other settings of one.
-VARIANTS = ("awtan", "aode by class")
+#: What two settings may differ in mean log loss without one being better.
+TIE = 0.0005
 
 
-def settings(classifier: Any, has_numbers: bool, refused: set[str]) -> dict[str, Any]:
-    """The classifier with its defaults, and with each pair of settings that it takes."""
+def settings(classifier: Any, has_numbers: bool, chosen: set[str]) -> dict[str, Any]:
+    """The classifier with its defaults, and with each pair of settings that is chosen."""
     found = {DEFAULT: classifier}
     for numeric in NUMERIC if has_numbers else ("mdl",):
         for name, prior in PRIORS.items():
-            if name not in refused:
+            ways = [numeric] if has_numbers else NUMERIC  # without numbers, all ways are the same
+            if not chosen.isdisjoint(f"{way} {name}" for way in ways):
                 found[f"{numeric} {name}"] = clone(classifier).set_params(numeric=numeric, prior=prior)
     return found
 
@@ -65,19 +67,21 @@ def has_numbers(X: pd.DataFrame) -> bool:
     return any(way != "category" for way in ways_of("auto", columns, columns_of_numbers(columns)).values())
 
 
-def run(options: argparse.Namespace) -> dict[str, pd.DataFrame]:
+def run(options: argparse.Namespace, most_rows: int) -> dict[str, pd.DataFrame]:
     """The results of each classifier: one row for each set, setting and fold."""
-    accuracy_peers.MOST_ROWS = options.most_rows
+    accuracy_peers.MOST_ROWS = most_rows
     sets = options.sets or accuracy_peers.halves(options.uci)["choosing"]
     described = "log loss of probabilities of at least 1e-6"
     measure("clipped_log_loss", described, greater_is_better=False, needs="probabilities")(
         accuracy_peers.clipped_log_loss
     )
     numbers = {name: has_numbers(accuracy_peers.read(options.uci, name, False)[0]) for name in sets}
-    classifiers = {name: made for name, made in accuracy_peers.ours().items() if name not in VARIANTS}
+    classifiers = accuracy_peers.ours()
     found = {}
     for name in options.only or classifiers:
         refused = priors_refused(classifiers[name])
+        chosen = {f"{numeric} {prior}" for numeric in NUMERIC for prior in PRIORS if prior not in refused}
+        chosen &= set(options.settings or chosen)
         parts = []
         for cut in (True, False):
             of: dict[str, Callable[[], Any]] = {
@@ -87,20 +91,20 @@ def run(options: argparse.Namespace) -> dict[str, pd.DataFrame]:
                 continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                parts.append(compare(
-                    settings(classifiers[name], cut, refused), of, cv=5, errors="record", n_jobs=options.jobs,
+                part = compare(
+                    settings(classifiers[name], cut, chosen), of, cv=5, errors="record", n_jobs=options.jobs,
                     scoring={"accuracy": "accuracy", "log_loss": "clipped_log_loss"}, progress=True,
                     cache=options.cache,
-                ))  # fmt: skip
-        found[name] = pd.concat([_all_ways(part.frame) for part in parts], ignore_index=True)
+                )  # fmt: skip
+            parts.append(part.frame if cut else _all_ways(part.frame))
+        frame = pd.concat(parts, ignore_index=True)
+        found[name] = frame[frame["estimator"].isin({DEFAULT, *chosen})]
         print(name, *lines(name, found[name]), sep="\n", flush=True)
     return found
 
 
 def _all_ways(frame: pd.DataFrame) -> pd.DataFrame:
     """Results of sets without numbers count for every way to cut them."""
-    if any(f"{NUMERIC[1]} " in name for name in frame["estimator"]):
-        return frame
     same = [
         frame[frame["estimator"].str.startswith("mdl ")].assign(
             estimator=lambda part, way=way: part["estimator"].str.replace("mdl ", f"{way} ", regex=False)
@@ -124,7 +128,7 @@ def lines(name: str, frame: pd.DataFrame) -> list[str]:
     table = summary(frame)
     others = table.drop(index=DEFAULT)["log_loss"]
     default = table.loc[DEFAULT, "log_loss"]
-    verdict = "none is better" if default <= others.min() else "BETTER THAN THE DEFAULT"
+    verdict = "none is better" if default <= others.min() + TIE else "BETTER THAN THE DEFAULT"
     return [f"{name}: default {default:.4f}, best {others.idxmin()} {others.min():.4f}: {verdict}", table.to_string()]
 
 
@@ -133,31 +137,34 @@ HEAD = """\
 
 Written by `python -m benchmarks.defaults UCI --most-rows {rows} --write docs/defaults.md`. Does another way with
 numbers, or another prior, predict better than what a classifier does by default? Mean log loss (of probabilities of at
-least 1e-6) over the sets of the [choosing half](accuracy.md), at most {rows:,} rows of each, five stratified folds.
-Each number is the mean over all sets; `–`: on some set the tables are too large. {machine}
-
-| classifier | `numeric` | `prior` | sets | default | {heads} |
-| --- | --- | --- | --- | --- | {rules} |
+least 1e-6) over the sets of the [choosing half](accuracy.md), five stratified folds. Each number is the mean over all
+sets; `–`: the classifier has no such prior, or on some set the tables are too large. Less than {tie} is no difference.
+`RMCV` goes by accuracy, as its default needs an order of the classes. {machine}
 """
 
 
-def page(found: dict[str, pd.DataFrame], options: argparse.Namespace) -> str:
-    """The text of the page."""
+def page(found: dict[int, dict[str, pd.DataFrame]]) -> str:
+    """The text of the page: a table for each number of rows."""
+    rows = " ".join(map(str, found))
+    parts = [HEAD.format(rows=rows, tie=TIE, machine=machine.described()[0])]
+    parts += [f"## At most {most:,} rows of each set\n\n{table(results)}" for most, results in found.items()]
+    return "\n".join(parts)
+
+
+def table(found: dict[str, pd.DataFrame]) -> str:
+    """The mean log losses of all classifiers, with their defaults and with each setting."""
     names = [f"{numeric} {prior}" for numeric in NUMERIC for prior in PRIORS]
-    heads = " | ".join(f"{name.partition(' ')[0]}, {name.partition(' ')[2]}" for name in names)
-    text = HEAD.format(
-        rows=options.most_rows, heads=heads, rules=" | ".join("---" for _ in names), machine=machine.described()[0]
-    )
+    names = [name for name in names if any((frame["estimator"] == name).any() for frame in found.values())]
+    heads = ["classifier", "`numeric`", "`prior`", "sets", "default"]
+    lines = [[*heads, *(name.replace(" ", ", ") for name in names)], ["---"] * (len(heads) + len(names))]
     classifiers = accuracy_peers.ours()
     for name, frame in found.items():
-        table = summary(frame)
-        losses = [table["log_loss"].get(each, float("nan")) for each in names]
+        means, made = summary(frame), classifiers[name]
+        losses = [means["log_loss"].get(each, float("nan")) for each in [DEFAULT, *names]]
         shown = ["–" if np.isnan(loss) else f"{loss:.4f}" for loss in losses]
-        made = classifiers[name]
-        row = table.iloc[0]
-        first = f"`{type(made).__name__}` | `{made.numeric!r}` | `{made.prior!r}` | {row['sets']:.0f}"
-        text += f"| {first} | {row['log_loss']:.4f} | {' | '.join(shown)} |\n"
-    return text
+        n_sets = f"{means['sets'].iloc[0]:.0f}"
+        lines.append([f"`{type(made).__name__}`", f"`{made.numeric!r}`", f"`{made.prior!r}`", n_sets, *shown])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def main() -> None:
@@ -165,14 +172,15 @@ def main() -> None:
     parser.add_argument("uci", type=Path)
     parser.add_argument("--only", nargs="+", metavar="CLASSIFIER")
     parser.add_argument("--sets", nargs="+")
-    parser.add_argument("--most-rows", type=int, default=2000)
+    parser.add_argument("--settings", nargs="+", help='some of them, such as "mdl 0.5"')
+    parser.add_argument("--most-rows", type=int, nargs="+", default=[2000])
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--write", type=Path, metavar="PAGE")
     options = parser.parse_args()
-    found = run(options)
+    found = {most: run(options, most) for most in options.most_rows}
     if options.write:
-        options.write.write_text(page(found, options), encoding="utf-8")
+        options.write.write_text(page(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

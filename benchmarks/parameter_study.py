@@ -1,19 +1,22 @@
 """Do the parameters of the classifiers matter? The assignment of Mauá's lecture notes (section 11) on UCI sets.
 
-python -m benchmarks.parameter_study UCI [--quick] [--sets iris glass ...] [--write docs/parameter-study.md] [--jobs 2]
+python -m benchmarks.parameter_study UCI [--quick] [--sets iris glass ...] [--cache FOLDER] [--jobs 2]
+                                    [--write docs/parameter-study.md]
 
 UCI holds ``NAME.csv.gz`` and ``ATTRIBUTES.csv.gz``, see ``benchmarks.compare_uci``. Each set is split into training
 (70 %) and test rows, stratified, three times. On the training part, five-fold cross-validation chooses the parameters
 of naive Bayes (equivalent sample size), TAN (equivalent sample size of each class, for weights and tables) and AODE
 (pseudo-count, least count of a superparent, and whether it is counted in all rows or in each class). The classifier
 with the chosen parameters, learned from all training rows, is then judged on the test part, beside the one with default
-parameters. The same for AMODE on sets with several labels, if ``--multilabel FOLDER`` is given. What came out is in
-docs/parameter-study.md.
+parameters. The same for AMODE on sets with several labels, if ``--multilabel FOLDER`` is given. With ``--cache``, a run
+that was stopped goes on after the last set that it finished; after a change of the code, take another folder. What came
+out is in docs/parameter-study.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -31,6 +34,7 @@ from benchmarks import machine
 from benchmarks.accuracy import read_set
 from benchmarks.compare_uci import QUICK, SETS, _markdown
 from bntk.evaluation import MultilabelStratifiedKFold, cross_validate, mean_accuracy, wilcoxon
+from bntk.io.files import write_text
 
 SPLITS, TEST, FOLDS = 3, 0.3, 5
 SIZES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
@@ -46,22 +50,22 @@ class Study(NamedTuple):
 
 def studies() -> dict[str, Study]:
     """The three classifiers of one class variable of the assignment."""
-    naive = {f"ess {size:g}": bntk.NaiveBayes(prior=bntk.priors.BDeu(size), numeric="mdl") for size in SIZES}
+    naive = {f"ess {size:g}": bntk.NaiveBayes(prior=bntk.priors.BDeu(size)) for size in SIZES}
     tan = {f"ess {size:g}": _tan(size) for size in SIZES}
     aode = {
-        f"alpha {alpha:g}, {count} > {m}": bntk.AODE(prior=alpha, m=m, count=count, numeric="mdl")
+        f"alpha {alpha:g}, {count} {'>=' if count == 'state' else '>'} {m}": bntk.AODE(prior=alpha, m=m, count=count)
         for alpha, m, count in product(ALPHAS, COUNTS, ("state", "class"))
     }
     return {
-        "naive Bayes": Study(bntk.NaiveBayes(numeric="mdl"), naive),
-        "TAN": Study(bntk.TAN(numeric="mdl"), tan),
-        "AODE": Study(bntk.AODE(numeric="mdl"), aode),
+        "naive Bayes": Study(bntk.NaiveBayes(), naive),
+        "TAN": Study(bntk.TAN(), tan),
+        "AODE": Study(bntk.AODE(), aode),
     }
 
 
 def _tan(size: float) -> bntk.TAN:
     """Weights and tables with an equivalent sample of this size in each class (section 3)."""
-    return bntk.TAN(criterion=bntk.scores.BDeu.per_class(size), prior=bntk.priors.BDeu.per_class(size), numeric="mdl")
+    return bntk.TAN(criterion=bntk.scores.BDeu.per_class(size), prior=bntk.priors.BDeu.per_class(size))
 
 
 # ---- one class variable ----------------------------------------------------------------------------------------------
@@ -152,11 +156,11 @@ cross-validation on the training rows, and for the classifiers to be judged on t
 into 70 % training and 30 % test rows, stratified, {splits} times; on the training rows {folds} folds choose the setting
 with the best accuracy (of equals, the one with the lowest log loss). Tried were
 
-- naive Bayes: `prior=bntk.priors.BDeu(ess)`, ess in {sizes}; default: `prior=1`;
+- naive Bayes: `prior=bntk.priors.BDeu(ess)`, ess in {sizes}; default: `prior={naive.prior!r}`;
 - TAN: `criterion=bntk.scores.BDeu.per_class(ess)`, `prior=bntk.priors.BDeu.per_class(ess)`, the same values; default:
-  conditional mutual information and `prior="backoff"`;
+  conditional mutual information and `prior={tan.prior!r}`;
 - AODE: `prior` in {alphas}, `m` in {counts}, counted in all rows (`count="state"`, at least `m`) or in each class
-  (`count="class"`, more than `m`); default: `prior=1`, `m=1`, all rows.
+  (`count="class"`, more than `m`); default: `prior={aode.prior!r}`, `m={aode.m}`, `count={aode.count!r}`.
 
 Written by `python -m benchmarks.parameter_study UCI --write docs/parameter-study.md`. {machine}
 
@@ -170,20 +174,20 @@ that of Wilcoxon's signed-rank test over the sets.
 def page(frame: pd.DataFrame, labels: pd.DataFrame) -> str:
     head = HEAD.format(
         sets=frame["set"].nunique(), splits=SPLITS, folds=FOLDS, sizes=SIZES, alphas=ALPHAS, counts=COUNTS,
-        machine=machine.described()[0],
+        naive=bntk.NaiveBayes(), tan=bntk.TAN(), aode=bntk.AODE(), machine=machine.described()[0],
     )  # fmt: skip
     parts = [head, _markdown(table_of(frame)), "", _markdown(chosen_table(frame))]
     if len(labels):
         means = labels.groupby("set", sort=False)[["default", "chosen"]].mean().mul(100).round(2)
         means["chosen settings"] = labels.groupby("set", sort=False)["setting"].agg(", ".join)
-        parts += ["", "## Several class variables", "", LABELS, "", _markdown(means)]
+        parts += ["", "## Several class variables", "", LABELS.format(amode=bntk.AMODE()), "", _markdown(means)]
     parts += ["", "## Accuracy of each set", "", _markdown(_by_set(frame)), ""]
     return "\n".join(parts)
 
 
 LABELS = """\
 AMODE with `prior=bntk.priors.BDeu(ess)`, chosen by the mean accuracy in three folds of the training rows, judged on the
-rest, in three splits; default: `prior=1`. Mean accuracy in per cent."""
+rest, in three splits; default: `prior={amode.prior!r}`. Mean accuracy in per cent."""
 
 
 def _by_set(frame: pd.DataFrame) -> pd.DataFrame:
@@ -200,7 +204,21 @@ def _by_set(frame: pd.DataFrame) -> pd.DataFrame:
 
 def rows_of(options: argparse.Namespace) -> Iterator[Any]:
     for name in options.sets or (QUICK if options.quick else SETS):
-        yield delayed(_quietly)(study_set, partial(read_set, options.uci, name), name)
+        read = partial(read_set, options.uci, name)
+        yield delayed(_kept)(options.cache, name, partial(_quietly, study_set, read, name))
+
+
+def _kept(folder: Path | None, name: str, work: Callable[[], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of a set, as they are in the folder, or computed and put there."""
+    path = None if folder is None else folder / f"{name}.json"
+    if path is not None and path.exists():
+        found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    rows = work()
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(rows))
+    return rows
 
 
 def _quietly(work: Callable[..., Any], *arguments: Any) -> Any:
@@ -217,12 +235,16 @@ def main() -> None:
     parser.add_argument("--labels", nargs="+", default=["flags", "emotions", "foodtruck"])
     parser.add_argument("--quick", action="store_true", help="four small sets")
     parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER")
     parser.add_argument("--write", type=Path, metavar="PAGE")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     found = Parallel(n_jobs=options.jobs, verbose=5)(rows_of(options))
     frame = pd.DataFrame([row for rows in found for row in rows])
-    several = [study_labels(options.multilabel, name) for name in options.labels] if options.multilabel else []
+    several = [
+        _kept(options.cache, f"labels-{name}", partial(study_labels, options.multilabel, name))
+        for name in (options.labels if options.multilabel else [])
+    ]
     labels = pd.DataFrame([row for rows in several for row in rows])
     text = page(frame, labels)
     print(text)

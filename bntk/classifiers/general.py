@@ -19,11 +19,15 @@ from bntk.graph.dag import DAG, as_dag
 from bntk.learning.counts import TableCounter
 from bntk.learning.learn import learn_structure
 from bntk.learning.parameters import fit
+from bntk.learning.priors import Prior
 from bntk.learning.scores import DecomposableScore, Score, by_name
 from bntk.learning.search import Search, SearchResult
 from bntk.learning.space import Space
 from bntk.learning.space import named as spaces
 from bntk.network import BayesianNetwork
+
+#: A log loss that is larger by no more than this is no worse.
+TIE = 0.0005
 
 
 def _check_space(name: str, value: Any) -> None:
@@ -39,14 +43,15 @@ class BayesNetClassifier(NetworkClassifier):
     DAG may leave it with few arcs, or none. So, without a space, the best DAG is compared with the best forest of
     features that are all children of the class, by the same criterion, and with naive Bayes. The one that predicts the
     class best is taken: by its quadratic loss in five folds of the training rows. (The log loss has no bound for wrong
-    predictions that are sure, so that a structure without any class arc may seem better than all others.) A criterion
+    predictions that are sure, so that a structure without any class arc may seem better than all others.) In this DAG,
+    a variable has at most log2(rows) parents: more of them have more configurations than there are rows. A criterion
     that measures predictions, as ``"loo"``, is about the class already, and finds any DAG. A DAG that makes it
     costly to sum out the missing values of some training row is not taken.
 
-    A :class:`bntk.errors.WeakClassifierWarning` tells of a network that predicts the class worse than naive Bayes: if
-    its log loss in five folds of the labelled training rows, with the structure as it is, is larger by more than the
-    standard error of the difference. Continuous features, which both have in common, are left out, and so are rows in
-    which it is costly to sum out missing values.
+    A :class:`bntk.errors.WeakClassifierWarning` tells of a network that predicts the class worse than naive Bayes with
+    the same prior: if its log loss in five folds of the labelled training rows, with the structure as it is, is larger
+    by more than 0.0005; or its quadratic loss, by more than the standard error of the difference. Continuous features,
+    which both have in common, are left out, and so are rows in which it is costly to sum out missing values.
 
     Parameters
     ----------
@@ -80,6 +85,7 @@ class BayesNetClassifier(NetworkClassifier):
     """
 
     name = "dag"
+    prior: Prior | str | float = 0.5
     _in_passes: ClassVar[bool | str] = "BAN, or a network by bntk.learn"
     space: Callable[[tuple[str, ...], str], Space] | Space | None = None
     criterion: str | Score = "bdeu"
@@ -125,7 +131,10 @@ class BayesNetClassifier(NetworkClassifier):
         """The best forest below the class, naive Bayes or any DAG, whichever predicts the class best in folds."""
         *features, target = counter.names
         score = self._given_score(self.criterion).with_target(target)
-        anywhere = super()._find_structure(counter)
+        # More binary parents than log2(rows) have more configurations than there are rows.
+        most = max(1, int(np.log2(max(counter.total_weight, 1))))
+        space = spaces.general(counter.names, target, max_parents=most)
+        anywhere = learn_structure(counter, score, space, self._chosen_search(), seed=self._seed)
         found = {
             "a forest below the class": learn_structure(counter, score, spaces.fan(features, target)),
             "naive Bayes": learn_structure(counter, score, spaces.naive_bayes(features, target)),
@@ -172,18 +181,23 @@ class BayesNetClassifier(NetworkClassifier):
         if self.dag_ == naive:
             return
         own, other = (held_out(dag, counter, self._fitted) for dag in (self.dag_, naive))
-        more = own.log_losses - other.log_losses
-        if own.mean(more) > own.standard_error(more):
-            warn(
-                lambda _: (
-                    f"this {type(self).__name__} predicts the class worse than naive Bayes: in five folds of the "
-                    f"training rows its log loss is {own.mean(own.log_losses):.4g}, that of naive Bayes "
-                    f"{own.mean(other.log_losses):.4g}; its structure may have lost the class. Try bntk.TAN(), "
-                    'bntk.BAN(), bntk.NaiveBayes(), or criterion="loo", which rates predictions of the class'
-                ),
-                WeakClassifierWarning,
-                [target],
-            )
+        more, by_squares = own.log_losses - other.log_losses, own.quadratic_losses - other.quadratic_losses
+        if own.mean(more) > TIE:
+            name, losses = "log loss", (own.log_losses, other.log_losses)
+        elif own.mean(by_squares) > own.standard_error(by_squares):
+            name, losses = "quadratic loss", (own.quadratic_losses, other.quadratic_losses)
+        else:
+            return
+        figures = f"its {name} is {own.mean(losses[0]):.4g}, that of naive Bayes {own.mean(losses[1]):.4g}"
+        warn(
+            lambda _: (
+                f"this {type(self).__name__} predicts the class worse than naive Bayes: in five folds of the "
+                f"training rows {figures}; its structure may have lost the class. Try bntk.TAN(), bntk.BAN(), "
+                'bntk.NaiveBayes(), or criterion="loo", which rates predictions of the class'
+            ),
+            WeakClassifierWarning,
+            [target],
+        )
 
 
 def on_columns(dag: DAG, names: Sequence[str]) -> DAG:

@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 
 import bntk
 from bntk.classifiers import held_out
+from bntk.classifiers.general import TIE
 from bntk.classifiers.held_out import FOLDS
 from bntk.errors import WeakClassifierWarning
 from bntk.learning.counts import TableCounter
@@ -70,6 +71,16 @@ def test_the_default_takes_any_dag_where_that_predicts_better() -> None:
     assert "any DAG, by the quadratic loss of the class in five folds" in model.search_.search
 
 
+def test_the_default_has_no_more_binary_parents_than_their_configurations_have_rows() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((40, 9)) < 0.1, columns=list("abcdefghi"))  # rare states: BDeu asks for all parents
+    y = X.sum(axis=1) % 2
+    free, model = bntk.BayesNetClassifier(space=any_dag).fit(X, y), bntk.BayesNetClassifier().fit(X, y)
+    assert "any DAG, by the quadratic loss" in model.search_.search
+    assert max(map(len, free.dag_.parent_indices)) == 9
+    assert max(map(len, model.dag_.parent_indices)) <= 5  # 2^5 <= 40 < 2^6
+
+
 def test_the_search_says_what_was_taken() -> None:
     X, y = weak_signs()
     search = bntk.BayesNetClassifier().fit(X, y).search_.search
@@ -91,7 +102,7 @@ def test_a_space_of_the_user_is_not_second_guessed() -> None:
 @pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
 def test_a_criterion_of_predictions_finds_any_dag() -> None:
     X, y = weak_signs(n_features=5)
-    score = bntk.scores.LOO("c")
+    score = bntk.scores.LOO("c", alpha=bntk.BayesNetClassifier().prior)
     best = bntk.learning.learn.learn_structure(X.assign(c=y), score, any_dag(tuple(X), "c"), search="hc")
     assert bntk.BayesNetClassifier(criterion="loo", search="hc").fit(X, y).dag_ == best.dag
 
@@ -133,6 +144,21 @@ def test_sets_on_which_the_best_dag_loses_the_class(name: str, least: float) -> 
     assert bntk.BayesNetClassifier(search="hc").fit(X[~held], y[~held]).score(X[held], y[held]) >= least
 
 
+@pytest.mark.parametrize("name", ["heart-h", "primary-tumor", "audiology"])
+def test_on_these_sets_the_best_dag_is_warned_of(name: str) -> None:
+    from benchmarks.accuracy import read_set
+
+    def few_parents(features: tuple[str, ...], target: str) -> bntk.Space:
+        return bntk.spaces.dag([*features, target], max_parents=5)
+
+    X, y = read_set(shared("data/uci"), name)
+    held = stratified(pd.factorize(y)[0], FOLDS, 1, seed=0)[0] == 0
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        bntk.BayesNetClassifier(space=few_parents, search="hc").fit(X[~held], y[~held])
+    assert WeakClassifierWarning in [warning.category for warning in told]
+
+
 # ---- the warning -----------------------------------------------------------------------------------------------------
 
 
@@ -156,6 +182,28 @@ def test_a_structure_as_good_as_naive_bayes_is_not_warned_of() -> None:
     rng = np.random.default_rng(2)
     noise = pd.DataFrame(rng.integers(2, size=(200, 3)), columns=list("abc"))
     bntk.BayesNetClassifier(structure="class -> a").fit(noise, rng.integers(2, size=200))  # by chance, if at all
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_worse_than_naive_bayes_in_folds_is_warned_of(seed: int) -> None:
+    X, y = weak_signs(120, n_features=4, n_classes=3, seed=seed)
+    naive = refitted_log_loss(bntk.DAG([*X, "c"], [("c", name) for name in X]), X, y)
+    for structure in ("c", "c -> f0", "f0 -> c <- f1", "c -> f0 -> f1 <- c; c -> f2; c -> f3", "f0 -> c -> f1"):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = bntk.BayesNetClassifier(structure=structure).fit(X, y)
+        if refitted_log_loss(model.dag_, X, y) > naive + TIE:
+            assert [warning.category for warning in told] == [WeakClassifierWarning]
+            assert "its log loss is" in str(told[0].message)
+
+
+def test_a_class_that_was_lost_is_told_of_also_where_naive_bayes_is_too_sure() -> None:
+    rng = np.random.default_rng(0)
+    y = pd.Series(rng.integers(2, size=200), name="c")
+    sign = np.where(rng.random(200) < 0.85, y, 1 - y)
+    X = pd.DataFrame({f"f{i}": sign for i in range(40)})  # the same sign counts forty times
+    with pytest.warns(WeakClassifierWarning, match="its quadratic loss is 0.49"):
+        bntk.BayesNetClassifier(structure="c").fit(X, y)
 
 
 def test_one_class_or_few_rows_are_not_warned_of() -> None:

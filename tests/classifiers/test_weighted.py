@@ -339,6 +339,7 @@ def test_partial_fit_adds_counts_to_the_structure_and_weights_of_the_first_rows(
     np.testing.assert_allclose(model.predict_proba(X[:40]), expected, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
 def test_a_feature_without_weight_is_in_use_where_it_is_the_parent_of_one_with_weight() -> None:
     X, y = small_rows(200, holes=0.0)
     known = bntk.BayesNetClassifier(structure="class -> a -> b -> c; class -> b; class -> d")

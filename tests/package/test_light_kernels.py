@@ -165,7 +165,7 @@ def separated() -> list[np.ndarray]:
     return found
 
 
-def tested() -> list[np.ndarray]:
+def answers_of_tests() -> list[np.ndarray]:
     """Statistics of all kinds, of rows with weights."""
     counter = TableCounter(CAR.sample(200), weights=weights(200))
     questions = [(0, 1, ()), (0, 2, (1,)), (2, 4, (0, 5)), (1, 3, (0, 2, 4))]
@@ -224,7 +224,7 @@ WORK: dict[str, Callable[[], Any]] = {
         for damping in (0.0, 0.3)
     ],
     "separate_pairs": separated,
-    "statistics": tested,
+    "statistics": answers_of_tests,
     "score_toggles": lambda: sorted(bntk.learn(ASIA.sample(200), search="hc").dag.arcs),
     "first_best": lambda: sorted(bntk.learn(CAR.sample(100), "bic", search="tabu").dag.arcs),
     "part_ancestors": lambda: sorted(bntk.learn(CAR.sample(100), "aic", search="tabu").dag.arcs),
