@@ -147,10 +147,10 @@ HEAD = """\
 # Structures of hundreds of variables
 
 `bntk.learn_structure` with its defaults, which is {class}`BOSS(epsilon=1) <bntk.search.BOSS>` for more than 100
-variables without missing values. Rows are sampled with `seed=1`. Each case ran once, in a process of its own with compiled kernels. CPU
-seconds are the sum over the threads. Memory is what it takes in addition to the rows. A score above the truth's is
-better than that of the structure that the rows come from. The last columns tell what hill climbing makes of the true
-structure, which no search knows: the score less the truth's again, and F1.
+variables without missing values. Rows are sampled with `seed=1`. Each case ran once, in a process of its own with
+compiled kernels. CPU seconds are the sum over the threads. Memory is what it takes in addition to the rows. A score
+above the truth's is better than that of the structure that the rows come from. The last columns tell what hill climbing
+makes of the true structure, which no search knows: the score less the truth's again, and F1.
 `python -m benchmarks.large_structures` measures it and writes this page.
 """
 

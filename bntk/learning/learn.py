@@ -88,9 +88,9 @@ def learn(
         ``"auto"`` uses, for a score that is a sum over families, the spanning tree where the space is made of trees,
         exact search for up to 12 variables (more when parents are limited), else order search followed by hill climbing
         with restarts; for more than 100 variables without missing values, if rows have whole weights or none, best
-        order score search that leaves out arcs that gain less than 1 (``BOSS(epsilon=1)``); and tabu search in spaces with other shapes and for other scores. Or
-        a name (``"hc"``, ``"tabu"``, ``"order"``, ``"exact"``, ``"spanning_tree"``, ``"k2"``), or an object with
-        options such as ``bntk.search.Tabu(restarts=20)``.
+        order score search that leaves out arcs that gain less than 1 (``BOSS(epsilon=1)``); and tabu search in spaces
+        with other shapes and for other scores. Or a name (``"hc"``, ``"tabu"``, ``"order"``, ``"exact"``,
+        ``"spanning_tree"``, ``"k2"``), or an object with options such as ``bntk.search.Tabu(restarts=20)``.
     prior : Prior, str, float or mapping, optional
         Prior of the parameters, as in :func:`bntk.fit`. By default the one that the score assumes, if any: the same
         equivalent sample size for BDeu and BDs, alpha = 1 for K2, and so on; otherwise ``BDeu(1)``, which is close to
