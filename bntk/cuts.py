@@ -1,7 +1,7 @@
 """``bntk.cuts``, which is :mod:`bntk.data.cuts`, as a module that can be imported from."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bntk.data import cuts as _this
 
@@ -9,3 +9,8 @@ if TYPE_CHECKING:
     from bntk.data.cuts import *  # noqa: F403
 
 sys.modules[__name__] = _this
+
+
+def __getattr__(name: str) -> Any:
+    """For whoever imports this file by its path."""
+    return getattr(_this, name)
