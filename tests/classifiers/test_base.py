@@ -219,6 +219,7 @@ def test_weights_are_repetitions(classifier: Any) -> None:
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")  # naive Bayes is as good on these rows
 @pytest.mark.parametrize("classifier", [bntk.NaiveBayes(), bntk.TAN(), bntk.BAN(class_prior="uniform")])
 @pytest.mark.parametrize("numeric", ["mdl", "frequency"])
 def test_more_rows_are_added_exactly(classifier: Any, numeric: str) -> None:
