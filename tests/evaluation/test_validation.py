@@ -252,7 +252,7 @@ def test_weights_on_a_network_are_fitted_anew_on_the_structure_that_is_kept():
     X, y = asia()
     dag = bntk.TAN().fit(X, y).dag_
     kept = cross_validate(bntk.AWNB(bntk.TAN()), X, y, cv=3, relearn="parameters").frame
-    known = bntk.AWNB(bntk.BayesNetClassifier(structure=dag))
+    known = bntk.AWNB(bntk.BayesNetClassifier(structure=dag, prior=bntk.TAN().prior))
     expected = cross_validate(known, X, y, cv=3).frame
     np.testing.assert_array_equal(kept["log_loss"], expected["log_loss"])
 
