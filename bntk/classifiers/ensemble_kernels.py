@@ -497,83 +497,90 @@ def build_tables(codes, cards, classes, weights, n_classes, features, parents, d
 
 
 @part
-def shrink_towards(theta, cells, totals, smoothing, r):
-    """One step along the chain: theta of the level above becomes that of this level, in each class."""
-    shrink, deep = smoothing[1], smoothing[2]
-    for c in range(theta.size):
-        total = totals[c] + shrink + deep * r
-        if total > 0:
-            theta[c] = (cells[c] + shrink * theta[c] + deep) / total
+def shrink_towards(theta, i, cells, first_cell, totals, first_total, smoothing, r):
+    """One step along the chain: theta[i] of the level above becomes that of this level, in each class.
 
-
-@part
-def chain_theta(
-    row, f, own, cards, parents, depths, nodes, children, counts, rows, roots, train, classes, weights, smoothing,
-    estimated, theta, cells, totals, active,
-):  # fmt: skip
-    """P(x | c, parents) of one family in one row, in each class, into ``theta``.
-
-    ``row`` has the states of the features. With ``estimated``, the counts are the probabilities themselves.
+    ``cells`` and ``totals`` are read from a place on: to slice arrays takes longer than what is done with them.
     """
-    n_classes, r = theta.size, cards[own]
-    x, node = np.int64(row[own]), roots[f]
-    at = nodes[node, 3]
-    for c in range(n_classes):
-        cell, total = counts[at + x * n_classes + c], counts[at + r * n_classes + c] + smoothing[0] * r
-        if estimated:
-            theta[c] = cell
-        else:
-            theta[c] = (cell + smoothing[0]) / total if total > 0 else 1.0 / r
-    for level in range(depths[f]):
-        value = np.int64(row[parents[f, level]])
-        if value >= cards[parents[f, level]]:
-            return
-        node = children[nodes[node, 2] + value]
-        if node < 0:
-            return
-        at = nodes[node, 3]
-        if at < 0:
-            few_rows(row, f, own, level, cards, parents, depths, nodes[node], rows, train, classes, weights, smoothing,
-                     theta, cells, totals, active)  # fmt: skip
-            return
-        if estimated:
-            for c in range(n_classes):
-                theta[c] = counts[at + x * n_classes + c]
-        else:
-            shrink_towards(
-                theta, counts[at + x * n_classes : at + (x + 1) * n_classes],
-                counts[at + r * n_classes : at + (r + 1) * n_classes], smoothing, r,
-            )  # fmt: skip
+    shrink, deep = smoothing[1], smoothing[2]
+    for c in range(theta.shape[1]):
+        total = totals[first_total + c] + shrink + deep * r
+        if total > 0:
+            theta[i, c] = (cells[first_cell + c] + shrink * theta[i, c] + deep) / total
 
 
 @part
 def few_rows(
-    row, f, own, level, cards, parents, depths, node, rows, train, classes, weights, smoothing, theta, cells, totals,
-    active,
+    codes, i, f, own, level, cards, parents, depths, begin, end, rows, train, classes, weights, smoothing, theta, cells,
+    totals, active,
 ):  # fmt: skip
     """The rest of a chain from the rows of a node, which has no counts."""
     n = 0
-    for i in range(node[0], node[1]):
-        active[n] = rows[i]
+    for j in range(begin, end):
+        active[n] = rows[j]
         n += 1
     while n > 0:
         cells[:] = 0.0
         totals[:] = 0.0
-        for i in range(n):
-            q = active[i]
+        for j in range(n):
+            q = active[j]
             totals[classes[q]] += weights[q]
-            if train[own, q] == row[own]:
+            if train[own, q] == codes[own, i]:
                 cells[classes[q]] += weights[q]
-        shrink_towards(theta, cells, totals, smoothing, cards[own])
+        shrink_towards(theta, i, cells, 0, totals, 0, smoothing, cards[own])
         level += 1
-        if level >= depths[f] or row[parents[f, level]] >= cards[parents[f, level]]:
+        if level >= depths[f] or codes[parents[f, level], i] >= cards[parents[f, level]]:
             return
         parent, kept = parents[f, level], 0
-        for i in range(n):
-            if train[parent, active[i]] == row[parent]:
-                active[kept] = active[i]
+        for j in range(n):
+            if train[parent, active[j]] == codes[parent, i]:
+                active[kept] = active[j]
                 kept += 1
         n = kept
+
+
+@njit(cache=True, nogil=True)
+def family_table(
+    codes, cards, f, own, parents, depths, nodes, children, counts, rows, roots, most_rows, train, classes, weights,
+    smoothing, estimated, theta,
+):  # fmt: skip
+    """P(x | c, parents) of one family into ``theta``, for the states of features in ``codes``, in each class.
+
+    Both are row by row. Rows that miss the feature itself are left out. With ``estimated``, the counts are the
+    probabilities themselves. The loop over rows is in here because a call with so many arrays takes longer than a row.
+    """
+    n_classes, r = theta.shape[1], cards[own]
+    cells, totals = np.empty(n_classes), np.empty(n_classes)
+    active = np.empty(max(1, most_rows), dtype=np.int64)
+    for i in range(codes.shape[1]):
+        x = np.int64(codes[own, i])
+        if x >= r:
+            continue
+        node = roots[f]
+        at = nodes[node, 3]
+        for c in range(n_classes):
+            cell, total = counts[at + x * n_classes + c], counts[at + r * n_classes + c] + smoothing[0] * r
+            if estimated:
+                theta[i, c] = cell
+            else:
+                theta[i, c] = (cell + smoothing[0]) / total if total > 0 else 1.0 / r
+        for level in range(depths[f]):
+            value = np.int64(codes[parents[f, level], i])
+            if value >= cards[parents[f, level]]:
+                break
+            node = children[nodes[node, 2] + value]
+            if node < 0:
+                break
+            at = nodes[node, 3]
+            if at < 0:
+                few_rows(codes, i, f, own, level, cards, parents, depths, nodes[node, 0], nodes[node, 1], rows, train,
+                         classes, weights, smoothing, theta, cells, totals, active)  # fmt: skip
+                break
+            if estimated:
+                for c in range(n_classes):
+                    theta[i, c] = counts[at + x * n_classes + c]
+            else:
+                shrink_towards(theta, i, counts, at + x * n_classes, counts, at + r * n_classes, smoothing, r)
 
 
 @njit(cache=True, nogil=True)
@@ -582,51 +589,33 @@ def predict_rows(
     smoothing, estimated, log_prior, proba, log_evidence,
 ):  # fmt: skip
     """P(class | features) of rows by one member, and log P(features), of the features that it uses."""
-    n_classes = log_prior.size
-    theta, cells, totals = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
-    active = np.empty(max(1, most_rows), dtype=np.int64)
-    prior = np.exp(log_prior)
-    for i in range(codes.shape[1]):
-        row = codes[:, i]
-        scores = proba[i]
+    n_rows, n_classes = codes.shape[1], log_prior.size
+    prior, theta = np.exp(log_prior), np.empty((n_rows, n_classes))
+    for i in range(n_rows):
+        log_evidence[i] = 0.0
         for c in range(n_classes):
-            scores[c] = prior[c]
-        scale = 0.0
-        for f in range(features.size):
-            own = features[f]
-            if row[own] >= cards[own]:
+            proba[i, c] = prior[c]
+    for f in range(features.size):
+        own = features[f]
+        family_table(
+            codes, cards, f, own, parents, depths, nodes, children, counts, rows, roots, most_rows, train, classes,
+            weights, smoothing, estimated, theta,
+        )  # fmt: skip
+        for i in range(n_rows):
+            if codes[own, i] >= cards[own]:
                 continue
-            chain_theta(
-                row, f, own, cards, parents, depths, nodes, children, counts, rows, roots, train, classes, weights,
-                smoothing, estimated, theta, cells, totals, active,
-            )  # fmt: skip
             total = 0.0
             for c in range(n_classes):
-                scores[c] *= theta[c]
-                total += scores[c]
+                proba[i, c] *= theta[i, c]
+                total += proba[i, c]
             if total < TINY:
-                scale += math.log(total) if total > 0 else -math.inf
+                log_evidence[i] += math.log(total) if total > 0 else -math.inf
                 for c in range(n_classes):
-                    scores[c] = scores[c] / total if total > 0 else prior[c]
+                    proba[i, c] = proba[i, c] / total if total > 0 else prior[c]
+    for i in range(n_rows):
         total = 0.0
         for c in range(n_classes):
-            total += scores[c]
-        log_evidence[i] = scale + (math.log(total) if total > 0 else -math.inf)
+            total += proba[i, c]
+        log_evidence[i] += math.log(total) if total > 0 else -math.inf
         for c in range(n_classes):
-            scores[c] = scores[c] / total if total > 0 else 1.0 / n_classes
-
-
-@njit(cache=True, nogil=True)
-def family_table(
-    codes, cards, f, own, parents, depths, nodes, children, counts, rows, roots, most_rows, train, classes, weights,
-    smoothing, estimated, table,
-):  # fmt: skip
-    """P(x | c, parents) of one family for the configurations of features in ``codes``, shape (rows, classes)."""
-    n_classes = table.shape[1]
-    cells, totals = np.empty(n_classes), np.empty(n_classes)
-    active = np.empty(max(1, most_rows), dtype=np.int64)
-    for i in range(codes.shape[1]):
-        chain_theta(
-            codes[:, i], f, own, cards, parents, depths, nodes, children, counts, rows, roots, train, classes, weights,
-            smoothing, estimated, table[i], cells, totals, active,
-        )  # fmt: skip
+            proba[i, c] = proba[i, c] / total if total > 0 else 1.0 / n_classes
