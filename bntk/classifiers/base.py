@@ -30,8 +30,9 @@ from bntk._memory import says_what_to_do
 from bntk._threads import using_threads
 from bntk.classifiers.class_weights import refuse_balanced, with_class_weight
 from bntk.classifiers.densities import Density, Gaussian, KernelDensities, Multinomial, check_densities, fit_densities
+from bntk.classifiers.family_terms import FamilyTerms, family_terms
 from bntk.classifiers.features import ClassColumn, Features, Rows, leaves_states
-from bntk.classifiers.interpolation import average, interpolated
+from bntk.classifiers.interpolation import average, interpolated, interpolated_by_terms
 from bntk.classifiers.parameters import check_parameters
 from bntk.classifiers.partitions import also_lazily
 from bntk.classifiers.random_state import RandomState, seed_of
@@ -717,7 +718,11 @@ class BayesClassifier(RowReader):
         densities = self._log_densities(rows)
         if rows.places is None:
             return np.asarray(self._log_scores(rows.table) + densities)
-        return interpolated(self._log_scores, rows, densities)
+        return self._between_intervals(rows, densities)
+
+    def _between_intervals(self, rows: Rows, added: Floats | float) -> Floats:
+        """The log joint of rows with numbers between intervals, to which something may be added."""
+        return interpolated(self._log_scores, rows, added)
 
     @also_lazily
     @says_what_to_do("predict fewer rows at a time")
@@ -1097,6 +1102,13 @@ class NetworkClassifier(BayesClassifier):
 
     def _log_scores(self, table: Table) -> Floats:
         return log_joint_rows(self.network_, self._with_open_class(table), len(self.network_.cpts) - 1)
+
+    def _between_intervals(self, rows: Rows, added: Floats | float) -> Floats:
+        return interpolated_by_terms(self._family_terms(), self._log_scores, rows, added)
+
+    def _family_terms(self) -> FamilyTerms | None:
+        """The terms whose sum is what :meth:`_log_scores` gives for a row; None where it is no such sum."""
+        return family_terms(self.network_)
 
     def _with_open_class(self, table: Table) -> NDArray[Any]:
         """The codes of features with the class, missing everywhere, below them."""

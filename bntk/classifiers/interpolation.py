@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bntk.classifiers.family_terms import FamilyTerms
 from bntk.classifiers.features import Places, Rows
 from bntk.data.table import Table
 
@@ -22,6 +23,8 @@ Floats = NDArray[np.float64]
 
 #: Codings that are predicted at once, which bounds the memory.
 CODINGS_AT_ONCE = 1 << 16
+#: The same where only terms are exchanged, which keeps no codings.
+MOVES_AT_ONCE = 1 << 20
 
 
 class Codings(NamedTuple):
@@ -52,42 +55,39 @@ class Moves(NamedTuple):
     ----------
     lower : ndarray of shape (n_features, n_rows)
         The codes of all features, with each number in its lower interval.
-    order : ndarray of int, of shape (n_interpolated, n_rows)
+    shares : ndarray of shape (n_interpolated, n_rows)
+        How far each number has gone to the centre of its upper interval; 0 where it is missing or at a centre.
+    order : ndarray of int, of the same shape
         The interpolated features in the order in which they move: that with the largest share first.
-    moving : ndarray of bool, of the same shape as ``order``
-        Whether each of them moves at all, in the order of ``Places.features``.
-    shares : ndarray of shape (n_rows, n_interpolated + 1)
-        The share of the row before any has moved, after the first, ..., after all; these sum to one.
     """
 
     lower: NDArray[Any]
-    order: NDArray[np.intp]
-    moving: NDArray[np.bool_]
     shares: Floats
+    order: NDArray[np.intp]
 
 
 def moves_of(table: Table, places: Places) -> Moves:
     """The moves of rows."""
     among, missing = places.among, np.isnan(places.among)
     lower = np.where(missing, 0.0, np.floor(among))
-    upper_share = np.where(missing, 0.0, among - lower)
-    order = np.argsort(-upper_share, axis=0, kind="stable")
-    ends = np.zeros((len(among) + 2, table.n_rows))
-    ends[0], ends[1:-1] = 1.0, np.take_along_axis(upper_share, order, axis=0)
+    shares = np.where(missing, 0.0, among - lower)
     codes = table.codes.copy()
     codes[places.features] = np.where(missing, codes[places.features], lower)
-    return Moves(codes, order, upper_share > 0, (ends[:-1] - ends[1:]).T)
+    return Moves(codes, shares, np.argsort(-shares, axis=0, kind="stable"))
 
 
 def codings_of(table: Table, places: Places) -> Codings:
     """The codings of rows, and their shares."""
     moves = moves_of(table, places)
     rank = np.argsort(moves.order, axis=0, kind="stable")
-    rows, k = np.nonzero(moves.shares > 0)
+    ends = np.zeros((len(moves.order) + 2, table.n_rows))
+    ends[0], ends[1:-1] = 1.0, np.take_along_axis(moves.shares, moves.order, axis=0)
+    shares = (ends[:-1] - ends[1:]).T  # of the row before any has moved, after the first, ..., after all
+    rows, k = np.nonzero(shares > 0)
     codes = moves.lower[:, rows]
-    codes[places.features] += moves.moving[:, rows] & (rank[:, rows] < k)
+    codes[places.features] += (moves.shares[:, rows] > 0) & (rank[:, rows] < k)
     starts = np.searchsorted(rows, np.arange(table.n_rows))
-    return Codings(Table._make(codes, table.variables), moves.shares[rows, k], starts, rows)
+    return Codings(Table._make(codes, table.variables), shares[rows, k], starts, rows)
 
 
 def interpolated(log_scores: Callable[[Table], Floats], rows: Rows, added: Floats | float) -> Floats:
@@ -96,7 +96,7 @@ def interpolated(log_scores: Callable[[Table], Floats], rows: Rows, added: Float
     ``log_scores`` are those of rows without such numbers; ``added``, a term of each row, comes to all of its codings.
     """
     found = []
-    for table, places, some in blocks(rows):
+    for table, places, some in blocks(rows, CODINGS_AT_ONCE):
         codings = codings_of(table, places)
         scores = log_scores(codings.table)
         scores = scores + (added[some][codings.rows] if isinstance(added, np.ndarray) else added)
@@ -104,10 +104,38 @@ def interpolated(log_scores: Callable[[Table], Floats], rows: Rows, added: Float
     return np.concatenate(found)
 
 
-def blocks(rows: Rows) -> Iterator[tuple[Table, Places, slice]]:
-    """Rows with numbers between intervals, so many at a time that their codings do not take much memory."""
+def interpolated_by_terms(
+    terms: FamilyTerms | None, log_scores: Callable[[Table], Floats], rows: Rows, added: Floats | float
+) -> Floats:
+    """The same as :func:`interpolated`, where the log joint of a row is a sum of terms, one for each family.
+
+    A coding differs from the one before it in one feature, so that only the terms of its families are exchanged: the
+    work is in proportion to the features, not to their square. A row that misses a parent is left to the codings, and
+    so are all if there are no terms.
+    """
     assert rows.places is not None
-    size = max(1, CODINGS_AT_ONCE // (len(rows.places.among) + 1))
+    if terms is None:
+        return interpolated(log_scores, rows, added)
+    cards = np.array([v.n_states for v in rows.table.variables], dtype=np.int64)
+    misses = (rows.table.codes[terms.parents] == cards[terms.parents, None]).any(axis=0)
+    if misses.any():
+        found = np.empty((len(misses), terms.n_classes))
+        for places_of, known in ((np.flatnonzero(misses), None), (np.flatnonzero(~misses), terms)):
+            if len(places_of):
+                part = added[places_of] if isinstance(added, np.ndarray) else added
+                found[places_of] = interpolated_by_terms(known, log_scores, rows.take(places_of), part)
+        return found
+    found = np.empty((rows.table.n_rows, terms.n_classes))
+    found[:] = added
+    for table, places, some in blocks(rows, MOVES_AT_ONCE):
+        terms.to_mean(*moves_of(table, places), places.features.astype(np.int64), found[some])
+    return found
+
+
+def blocks(rows: Rows, at_once: int) -> Iterator[tuple[Table, Places, slice]]:
+    """Rows with numbers between intervals, so many at a time that they do not take much memory."""
+    assert rows.places is not None
+    size = max(1, at_once // (len(rows.places.among) + 1))
     for start in range(0, rows.table.n_rows, size):
         some = slice(start, min(start + size, rows.table.n_rows))
         yield rows.table.take(some), rows.places._replace(among=rows.places.among[:, some]), some

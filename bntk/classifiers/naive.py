@@ -15,7 +15,6 @@ from bntk._threads import n_threads, pieces_for, run_parallel, spans
 from bntk.classifiers import sparse
 from bntk.classifiers.base import NetworkClassifier
 from bntk.classifiers.features import Features, Rows
-from bntk.classifiers.interpolation import blocks, interpolated, mean_log_joint, moves_of
 from bntk.data.table import Table
 from bntk.data.variable import Variable
 from bntk.errors import DataError
@@ -148,10 +147,7 @@ class NaiveBayes(NetworkClassifier):
         added = self._log_densities(rows) + more
         if rows.places is None:
             return np.asarray(self._log_scores(rows.table) + added)
-        is_sum = type(self)._log_scores is NaiveBayes._log_scores  # a class below may have its own
-        if is_sum and (tables := self._log_tables()).are_finite:
-            return tables.interpolated(rows, added)
-        return interpolated(self._log_scores, rows, added)
+        return self._between_intervals(rows, added)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -195,37 +191,6 @@ class LogTables(NamedTuple):
         pieces = spans(codes.shape[1], -(-codes.shape[1] // ROWS_AT_ONCE))
         run_parallel(lambda span: add_log_terms(codes, self.tables, self.starts, *span, out), pieces)
         return out.T
-
-    @property
-    def are_finite(self) -> bool:
-        """Whether no probability is zero."""
-        return bool(np.isfinite(self.tables).all() and np.isfinite(self.log_prior).all())
-
-    def interpolated(self, rows: Rows, added: Floats | float) -> Floats:
-        """The log joint of the classes and rows with numbers between intervals, of finite terms.
-
-        The same as :func:`bntk.classifiers.interpolation.interpolated`, but a coding differs from the one before it in
-        one feature only, whose terms are exchanged: the work is in proportion to the features, not to their square.
-        """
-        found = []
-        for table, places, some in blocks(rows):
-            moves = moves_of(table, places)
-            steps = [
-                self._steps(f, moves.lower[f], moving) for f, moving in zip(places.features, moves.moving, strict=True)
-            ]
-            ordered = np.take_along_axis(np.array(steps), moves.order[:, :, None], axis=0)
-            first = self.scores(moves.lower) + (added[some] if isinstance(added, np.ndarray) else added)
-            scores = np.cumsum(np.concatenate([first[None], ordered]), axis=0).transpose(1, 0, 2)
-            n, n_codings, n_classes = scores.shape
-            starts = np.arange(0, n * n_codings, n_codings)
-            found.append(mean_log_joint(scores.reshape(-1, n_classes), moves.shares.ravel(), starts))
-        return np.concatenate(found)
-
-    def _steps(self, feature: int, lower: NDArray[Any], moving: NDArray[np.bool_]) -> Floats:
-        """What a step from the lower state to the next one adds in each row, shape (n_rows, n_classes)."""
-        terms = self.tables[self.starts[feature] : self.starts[feature + 1]].reshape(len(self.log_prior), -1)
-        differences = np.hstack([np.diff(terms), np.zeros((len(terms), 1))]).T  # none from the code of a missing cell
-        return np.where(moving[:, None], differences[lower], 0.0)
 
     def scores_of_present(self, present: Any) -> Floats:
         """The same for features with two states, from a sparse matrix with a one where a feature has the second."""

@@ -21,6 +21,7 @@ from bntk import _checking
 from bntk._threads import using_threads
 from bntk._warnings import warn
 from bntk.classifiers.base import CountedRows, NetworkClassifier
+from bntk.classifiers.family_terms import FamilyTerms
 from bntk.classifiers.features import Features, Rows
 from bntk.classifiers.naive import LogTables, NaiveBayes, log_tables
 from bntk.classifiers.tree_weights import depths_in_trees, weights_from_depths
@@ -331,6 +332,9 @@ class AWNB(NetworkClassifier):
     def _log_scores(self, table: Table) -> Floats:
         return self._estimator._log_scores(table)
 
+    def _family_terms(self) -> FamilyTerms | None:
+        return self._estimator._family_terms()
+
     @property
     def features_in_use_(self) -> list[str]:
         """The features on which the class depends when all others are known."""
@@ -474,6 +478,10 @@ class WANBIA(_DiscreteNaiveBayes):
 
     def _log_tables(self) -> LogTables:
         return super()._log_tables().weighted(self.weights_.to_numpy())
+
+    def _family_terms(self) -> FamilyTerms | None:
+        terms = super()._family_terms()
+        return None if terms is None else terms.weighted(self.weights_.to_numpy())
 
     @property
     def features_in_use_(self) -> list[str]:

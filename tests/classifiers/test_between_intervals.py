@@ -199,35 +199,77 @@ def test_shares_of_codings_sum_to_one_and_have_the_numbers_as_their_means() -> N
     np.testing.assert_array_equal(codings.table.codes[3], table.codes[3][codings.rows])
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        bntk.NaiveBayes(numeric="smooth"),
-        bntk.NaiveBayes(numeric="smooth:8", missing="state"),
-        bntk.NaiveBayes(numeric={"size": "smooth", "weight": "gaussian"}),
-        bntk.NaiveBayes(numeric={"size": "smooth", "weight": "smooth", "count": "smooth:3"}, class_prior="uniform"),
-        bntk.MANB(numeric="smooth"),
-        bntk.WANBIA(numeric="smooth"),
-    ],
-    ids=repr,
-)
-def test_exchanging_terms_of_naive_bayes_is_the_same_as_predicting_all_codings(model: Any, monkeypatch: Any) -> None:
+INTO_CLASS = "size -> kind <- weight; size -> count; kind -> colour <- weight"
+SUMS = [
+    bntk.NaiveBayes(numeric="smooth"),
+    bntk.NaiveBayes(numeric="smooth:8", missing="state"),
+    bntk.NaiveBayes(numeric={"size": "smooth", "weight": "gaussian"}),
+    bntk.NaiveBayes(numeric={"size": "smooth", "weight": "smooth", "count": "smooth:3"}, class_prior="uniform"),
+    bntk.MANB(numeric="smooth"),
+    bntk.WANBIA(numeric="smooth"),
+    bntk.AWNB(numeric="smooth"),
+    bntk.AWNB(bntk.TAN(numeric="smooth")),
+    bntk.TAN(numeric={"size": "smooth", "weight": "kde", "count": "smooth"}),
+    bntk.TAN(numeric={"size": "smooth", "weight": "smooth", "count": "smooth:3"}, class_prior=[0.6, 0.3, 0.1]),
+    bntk.KDB(2, numeric="smooth:8"),
+    bntk.SelectiveKDB(numeric="smooth"),
+    bntk.SPODE(numeric="smooth"),
+    bntk.STAN(numeric="smooth"),
+    bntk.SemiNaiveBayes(numeric="smooth"),
+    bntk.BAN(numeric="smooth"),
+    bntk.BayesNetClassifier(numeric="smooth"),
+    bntk.BayesNetClassifier(numeric="smooth", structure=INTO_CLASS),
+    bntk.BayesNetClassifier(numeric="smooth", structure="size -> weight -> colour"),
+]
+
+
+@pytest.mark.parametrize("model", SUMS, ids=repr)
+@pytest.mark.filterwarnings("ignore::bntk.errors.WeakClassifierWarning")
+def test_exchanging_terms_is_the_same_as_predicting_all_codings(model: Any, monkeypatch: Any) -> None:
     X, _ = rows()
     fitted(model)
     read = model._read(X)
+    assert model._family_terms() is not None
     expected = interpolated(model._log_scores, read, model._log_densities(read))
     np.testing.assert_allclose(model.log_joint(X), expected, rtol=1e-12, atol=1e-12)
     whole = model.predict_proba(X)
-    monkeypatch.setattr("bntk.classifiers.interpolation.CODINGS_AT_ONCE", 10)
+    for limit in ("CODINGS_AT_ONCE", "MOVES_AT_ONCE"):
+        monkeypatch.setattr(f"bntk.classifiers.interpolation.{limit}", 10)
     np.testing.assert_array_equal(model.predict_proba(X), whole)
+    one_by_one = np.concatenate([model.predict_proba(X[i : i + 1]) for i in range(len(X))])
+    np.testing.assert_allclose(one_by_one, whole, rtol=1e-13)
 
 
-def test_impossible_states_of_naive_bayes_are_left_to_the_codings() -> None:
+def test_a_thousand_moves_lose_nothing() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = rng.normal(0.05 * y[:, None], 1.0, (60, 1000))
+    model = bntk.TAN(numeric="smooth").fit(X, y)
+    read = model._read(X[:3])
+    expected = interpolated(model._log_scores, read, 0.0)
+    np.testing.assert_allclose(model.log_joint(X[:3]), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_proba(X[:3]), np.exp(expected - np.logaddexp.reduce(expected, axis=1)[:, None])
+    )
+
+
+@pytest.mark.parametrize("model", [bntk.NaiveBayes(prior="mle"), bntk.TAN(prior="mle")], ids=repr)
+def test_impossible_states_are_left_to_the_codings(model: Any) -> None:
     X, y = rows()
-    model = bntk.NaiveBayes(numeric="smooth", prior="mle").fit(X, y)
+    model = model.set_params(numeric="smooth").fit(X, y)
     read = model._read(X)
-    assert not model._log_tables().are_finite
+    assert model._family_terms() is None
     np.testing.assert_array_equal(model.log_joint(X), interpolated(model._log_scores, read, 0.0))
+
+
+def test_terms_that_would_take_much_memory_are_not_made(monkeypatch: Any) -> None:
+    X, _ = rows()
+    model = fitted(bntk.KDB(numeric="smooth"))
+    quick = model.predict_proba(X)
+    monkeypatch.setattr("bntk.classifiers.family_terms.MOST_ENTRIES", 100)
+    model.network_._cache.clear()
+    assert model._family_terms() is None
+    np.testing.assert_allclose(model.predict_proba(X), quick, rtol=1e-12)
 
 
 def test_many_rows_are_predicted_in_blocks_to_the_same_bits(monkeypatch: Any) -> None:

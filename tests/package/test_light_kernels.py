@@ -237,6 +237,15 @@ WORK: dict[str, Callable[[], Any]] = {
     "count_with_later": lambda: merged_cuts(weights(120)),
     "merge_kernel": lambda: merged_cuts(None),
     "code_kernel": lambda: [bntk.NaiveBayes(numeric="frequency").fit(*numbers(0)).predict_proba(numbers(0)[0])],
+    "mean_over_codings": lambda: [
+        model.fit(*numbers(seed)).log_joint(numbers(seed)[0])
+        for seed in range(3)
+        for model in (
+            bntk.NaiveBayes(),
+            bntk.TAN(numeric="smooth:8"),
+            bntk.KDB(numeric={"x0": "smooth", "x1": "smooth"}),
+        )
+    ],
     "log_scores": classified(bntk.BAN(criterion="cv")),
     "count_labels": classified(bntk.STAN(criterion="accuracy")),
     "add_terms": classified(bntk.BAN(criterion="lc")),
