@@ -2,7 +2,7 @@
 
 python -m benchmarks.accuracy_peers UCI [--half choosing|judging|all] [--sets iris glass ...] [--only tan aode ...]
                                         [--missing] [--quick] [--cache FOLDER] [--write docs/accuracy.md] [--jobs 1]
-                                        [--no-seconds]
+                                        [--no-seconds choosing]
 
 UCI holds what ``benchmarks.compare_uci`` reads, and ``INDEX.csv`` (name, rows and type of the class of each set). Taken
 are the sets with a nominal class and 100 rows or more, in the order of the index, at most 20,000 rows of each. The
@@ -239,9 +239,13 @@ def page(result: Comparison, options: argparse.Namespace) -> str:
     without = "[Another page](accuracy-missing.md) has the judging half with a fifth of all cells removed."
     if options.missing:
         without = f"{MISSING_SHARE:.0%} of all cells, drawn at random, were removed before."
+    titles = [*groups(result, options.uci)]
+    left_out = [title for title in titles if not _has_seconds(title, options)]
     seconds = "Seconds are sums over folds and sets, in one process."
-    if options.no_seconds:
+    if left_out == titles:
         seconds = "Other work ran on the machine at the same time, so that seconds are left out."
+    elif left_out:
+        seconds += f" Those of the {' and the '.join(left_out)} are left out, as other work ran at the same time."
     head = HEAD.format(
         title=", with missing values" if options.missing else "",
         seconds=seconds, variants=", ".join(sorted(VARIANTS)),
@@ -251,9 +255,8 @@ def page(result: Comparison, options: argparse.Namespace) -> str:
     )  # fmt: skip
     parts = [head]
     for title, part in groups(result, options.uci).items():
-        parts.append(
-            f"## The {title}: {len(part.datasets)} sets\n\n{_markdown(summary(part, not options.no_seconds))}\n"
-        )
+        table = _markdown(summary(part, _has_seconds(title, options)))
+        parts.append(f"## The {title}: {len(part.datasets)} sets\n\n{table}\n")
         for name in MEASURES:
             parts += _diagram(part, name, title, options.write)
     for name in ("accuracy", "log_loss"):
@@ -263,6 +266,11 @@ def page(result: Comparison, options: argparse.Namespace) -> str:
     if len(result.failures):
         parts.append(f"## Cells that failed\n\n{_markdown(result.failures)}\n")
     return "\n".join(parts)
+
+
+def _has_seconds(title: str, options: argparse.Namespace) -> bool:
+    """Whether the seconds of a part of the page are given."""
+    return not {"all", title.split()[0]} & {*options.no_seconds}
 
 
 def _diagram(result: Comparison, name: str, title: str, path: Path) -> list[str]:
@@ -286,7 +294,10 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--write", type=Path, metavar="PAGE")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--no-seconds", action="store_true", help="leave seconds out of the page")
+    parser.add_argument(
+        "--no-seconds", nargs="+", default=[], choices=["choosing", "judging", "other", "all"], metavar="HALF",
+        help="leave the seconds of these sets out of the page, as other work ran at the same time",
+    )  # fmt: skip
     options = parser.parse_args()
     result = run(options)
     for title, part in groups(result, options.uci).items():
