@@ -50,17 +50,17 @@ class FamilyTerms(NamedTuple):
         n_features, n_classes = len(network.cpts) - 1, network.cpts[-1].child.n_states
         tables: list[Floats] = []
         touched: list[list[tuple[int, int]]] = [[] for _ in range(n_features)]
-        if 2 * n_classes * sum(cpt.values.size for cpt in network.cpts) > MOST_ENTRIES:
+        with_class = [n_features in (f, *parents) for f, parents in enumerate(network.dag.parent_indices)]
+        sizes = [cpt.values.size * (1 if own else n_classes) for cpt, own in zip(network.cpts, with_class, strict=True)]
+        if sum(sizes) > MOST_ENTRIES or not all(cpt.values.all() for cpt in network.cpts):
             return None
         for f, parents in enumerate(network.dag.parent_indices):
             values = network.cpts[f].values
-            if not values.all():
-                return None
             members = [*parents, f]
             table = np.log(values)
             if f < n_features:
                 table = np.concatenate([table, np.zeros((*table.shape[:-1], 1))], axis=-1)
-            if n_features in members:
+            if with_class[f]:
                 place = members.index(n_features)
                 table, members = np.moveaxis(table, place, -1), [v for v in members if v != n_features]
             else:

@@ -33,6 +33,13 @@ def mean_over_codings(codes, shares, order, features, terms, scores, begin, stop
         for f in range(offsets.size):
             for c in range(n_classes):
                 own[c] += terms.tables[offsets[f] + c]
+        possible = False
+        for c in range(n_classes):
+            possible |= own[c] > -math.inf
+        if not possible:  # what is added rules out every class
+            for c in range(n_classes):
+                scores[i, c] = -math.inf
+            continue
         left, top, evidence = 1.0, -math.inf, 0.0
         for k in range(features.size + 1):
             after = shares[i, order[i, k]] if k < features.size else 0.0

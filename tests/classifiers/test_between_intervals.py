@@ -262,6 +262,18 @@ def test_impossible_states_are_left_to_the_codings(model: Any) -> None:
     np.testing.assert_array_equal(model.log_joint(X), interpolated(model._log_scores, read, 0.0))
 
 
+@pytest.mark.parametrize("model", [bntk.NaiveBayes(numeric="smooth"), bntk.TAN(numeric="smooth")], ids=repr)
+def test_what_is_added_may_rule_out_some_classes_or_all(model: Any) -> None:
+    fitted(model)
+    read = model._read(rows()[0][:12])
+    added = np.zeros((12, 3))
+    added[1::2, 0], added[2::4, 1:], added[4::4] = -np.inf, -np.inf, -np.inf
+    found, expected = model._between_intervals(read, added), interpolated(model._log_scores, read, added)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert (found[4::4] == -np.inf).all()
+    assert np.isfinite(found[2::4, 0]).all()
+
+
 def test_terms_that_would_take_much_memory_are_not_made(monkeypatch: Any) -> None:
     X, _ = rows()
     model = fitted(bntk.KDB(numeric="smooth"))
