@@ -1107,7 +1107,10 @@ class NetworkClassifier(BayesClassifier):
         return interpolated_by_terms(self._family_terms(), self._log_scores, rows, added)
 
     def _family_terms(self) -> FamilyTerms | None:
-        """The terms whose sum is what :meth:`_log_scores` gives for a row; None where it is no such sum."""
+        """The terms whose sum is what :meth:`_log_scores` gives for a row; None where it is no such sum.
+
+        A class that has its own log scores has its own terms as well, or none.
+        """
         return family_terms(self.network_)
 
     def _with_open_class(self, table: Table) -> NDArray[Any]:
